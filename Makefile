@@ -49,6 +49,7 @@ bench: setup ## how fast messages become change events, against merely parsing t
 	@PYTHONPATH=infra:tests $(BIN)/python -m bench.land
 	@$(BIN)/python -m bench.history
 	@$(BIN)/python -m bench.scale --rows 10000
+	@$(BIN)/python -m bench.start
 
 up: setup ## start Airflow on 127.0.0.1 (another port: make up RETABLE_PORT=8081)
 	@$(BIN)/python infra/local_airflow.py up

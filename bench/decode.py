@@ -1,9 +1,9 @@
 """How fast messages become change events: from bronze on disk to silver on disk, format by format.
 
-Measured against what Spark needs merely to parse the same bronze: `parse_json` of every value, written to nowhere. Both
-run in one session of one core and by turns, and are charged the processor time that JVM and workers took together, so
-neighbours on the machine cancel out. A figure is the median over the turns, a ratio that of each turn's pair. Messages
-are the genuine captures and the golden ones of `tests/`, repeated.
+The reference is the time that Spark needs only to parse the same bronze: `parse_json` of every value, written to
+nowhere. Both run in one session of one core and by turns. The measure is the processor time of JVM and workers
+together, so that other load on the machine cancels out. A figure is the median over the turns, a ratio that of each
+turn's pair. Messages are the genuine captures and the golden ones of `tests/`, repeated.
 
     make bench
     python bench/decode.py --profile canal_json
@@ -63,7 +63,7 @@ OPTIONS = {
     "ogg_json": 'op_ts_zone = "UTC"',
 }
 BAD_SHARE = 100
-"""Of the spoiled window, one message of so many is cut in its middle."""
+"""In the spoiled window one message of so many is cut in its middle."""
 
 PROJECT = """
 [lake]
@@ -82,7 +82,7 @@ hour = '(\\d{{4}}-\\d\\d-\\d\\dT\\d\\d)'
 
 @dataclass(slots=True)
 class Measured:
-    """Seconds of processor time that each turn took."""
+    """Seconds of processor time of each turn."""
 
     size: int
     ours: list[float] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Measured:
 
 
 def messages_of(name: str, context: DecodeContext) -> list[RawMessage]:
-    """Give the row changes that there are of a format."""
+    """Give the available row changes of a format."""
     found = _captured(CAPTURES[name]) if name in CAPTURES else _golden(name)
     return [message for message in found if _is_row(message, context)]
 
@@ -122,7 +122,7 @@ def _is_row(message: RawMessage, context: DecodeContext) -> bool:
 
 
 def repeat(messages: list[RawMessage], count: int, spoil: bool) -> Iterator[RawMessage]:
-    """Repeat messages up to a count, each at an offset of its own."""
+    """Repeat messages up to a count, each at a separate offset."""
     for offset, message in enumerate(islice(cycle(messages), count)):
         value = message.value or b""
         if spoil and offset % BAD_SHARE == 0:
@@ -131,7 +131,7 @@ def repeat(messages: list[RawMessage], count: int, spoil: bool) -> Iterator[RawM
 
 
 def write_project(name: str, folder: Path) -> Settings:
-    """Make a project whose one source has this format."""
+    """Write a project whose one source has this format."""
     path = folder / "retable.toml"
     path.write_text(PROJECT.format(name=name, options=OPTIONS.get(name, "")), encoding="utf-8")
     (folder / "in").mkdir()
@@ -147,7 +147,7 @@ def write_dump(path: Path, messages: Iterator[RawMessage]) -> None:
 
 
 class Contest:
-    """One format's project, its two windows landed; every call takes one turn and gives its processor time."""
+    """One format's project with its two windows landed; every call takes one turn and gives its processor time."""
 
     def __init__(self, spark: SparkSession, settings: Settings) -> None:
         self._spark, self._lake, self._source = spark, open_lake(settings), settings.source("bench")
@@ -204,7 +204,7 @@ def _context(settings: Settings) -> DecodeContext:
 
 
 def profile(name: str, count: int) -> None:
-    """Show where the time of the pure part goes: messages to rows of silver, in this process."""
+    """Show where the time of the pure Python code goes: messages to rows of silver, in this process."""
     with tempfile.TemporaryDirectory() as folder:
         context = _context(write_project(name, Path(folder)))
     batches = list(to_batches(repeat(messages_of(name, context), count, spoil=False), CLEAN, NOW))

@@ -1,9 +1,9 @@
-"""What the record of a source costs, and how that grows with the windows that it has.
+"""The cost of the record of a source, and its growth with the number of windows.
 
 A lake is made of so many hourly windows of 500 tables, of which 50 change in each, and 5,000 statements: the record
-through the project's own writers, silver as upkeep leaves it, gold as tables without rows. Then a process each measures
-what a replay reads and writes besides rows (of a window in which nothing changed), the gate, `retable status`, and
-upkeep of the record after a day. Seconds are wall seconds, bytes the growth of the process at its peak.
+through the project's own writers, silver as upkeep leaves it, gold as tables without rows. Then separate processes
+measure what a replay reads and writes besides rows (of a window in which nothing changed), the gate, `retable status`,
+and upkeep of the record after a day. Seconds are wall seconds, bytes the growth of the process at its peak.
 
     make bench
     python -m bench.history --windows 24 8760
@@ -67,7 +67,7 @@ _COLUMNS = 20
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """So many windows, tables, tables that change in a window, and statements."""
+    """The number of windows, tables, tables that change in a window, and statements."""
 
     windows: int
     tables: int = 500
@@ -111,7 +111,7 @@ def write_settings(folder: Path) -> Path:
 def make(folder: Path, shape: Shape) -> None:
     """Make a lake whose last window, which had no change, is decoded and waits to be replayed.
 
-    The windows of the last day are recorded one by one as runs do, those before some at a time.
+    The windows of the last day are recorded one by one as runs do, earlier ones in batches.
     """
     (folder / "in").mkdir(parents=True)
     lake = open_lake(settings_in(folder))
@@ -153,7 +153,7 @@ def _objects(first: int, shape: Shape) -> list[FoundObject]:
 
 
 def _rows(shape: Shape, at: int, window: str, digests: Mapping[str, str]) -> Iterator[OpsRow]:
-    """What the stages of a window, and the promises behind it, leave in the record."""
+    """The rows of a window's stages, and of the watermarks after it, in the record."""
     now, busy = START + (at + 1) * timedelta(hours=1), [] if at + 1 == shape.windows else shape.busy_in(at)
     each, last = 160, at * 1_000
     total = each * len(busy)
@@ -226,7 +226,7 @@ def _cut(lake: Lake, shape: Shape, at: int, window: str) -> None:
 
 
 def _make_silver(lake: Lake, shape: Shape, names: Sequence[str]) -> None:
-    """A file of row events for each window but the last, and one of statements for those that have some.
+    """A file of row events for each window except the last, and one of statements for windows with statements.
 
     The windows of the last days are written one by one, as decode does.
     """
@@ -287,7 +287,7 @@ def _statement(shape: Shape, number: int, window: str) -> dict[str, Any]:
 
 
 def _make_gold(lake: Lake, shape: Shape, names: Sequence[str]) -> None:
-    """Tables without rows that say what replays leave in them, and what the record says of them."""
+    """Tables without rows, with the properties that replays leave in them, and their rows in the record."""
     lake.catalog.create_namespace_if_not_exists("gold_shop")
     kind = parse_gold_type("string")
     assert kind is not None
@@ -364,7 +364,7 @@ def _compact(lake: Lake) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Gold:
-    """The gold tables as far as a replay that has nothing to write looks at them."""
+    """The gold tables as far as a replay without changes reads them."""
 
     lake: Lake
 
@@ -374,7 +374,7 @@ class _Gold:
 
 # --- measuring ---------------------------------------------------------------------------------------------------
 def replay(folder: Path) -> None:
-    """Replay the window that waits, in which no table has a row: all that is left is what every replay costs."""
+    """Replay the waiting window, in which no table has a row: what is left is the cost of every replay."""
     lake = open_lake(settings_in(folder))
     waiting = max(read_ordinals(lake, SOURCE))
     source, now = lake.settings.source(SOURCE), datetime.now(UTC)
@@ -406,7 +406,7 @@ def _retable(folder: Path, *words: str) -> None:
 
 
 def compact(folder: Path) -> None:
-    """Keep the tables of ops a day later, but for what Spark does."""
+    """Run upkeep of the ops tables a day later, without Spark's part."""
     lake = open_lake(settings_in(folder))
     _compact(lake)
 
@@ -422,7 +422,7 @@ MEASURED: dict[str, Callable[[Path], None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one of them took."""
+    """The cost of one measurement."""
 
     seconds: float
     cpu: float
@@ -430,7 +430,7 @@ class Cost:
 
 
 def measure(folder: Path, what: str) -> Cost:
-    """Run one of them in a process of its own, on the lake as it is."""
+    """Run one of them in a separate process, on the lake as it is."""
     command = [sys.executable, "-m", "bench.history", "--folder", str(folder), "--only", what]
     answer = subprocess.run(command, check=True, capture_output=True, text=True)
     return Cost(**json.loads(answer.stdout.splitlines()[-1]))
@@ -479,7 +479,7 @@ def main() -> None:
 
 
 def _turn(folder: Path, what: str) -> Cost:
-    """Measure on a copy of the catalog: what is written is forgotten again."""
+    """Measure on a copy of the catalog: everything written is forgotten again."""
     kept = folder / "catalog.kept"
     if not kept.exists():
         shutil.copyfile(folder / "catalog.db", kept)

@@ -1,9 +1,9 @@
-"""What landing from Kafka costs: against a Spark job that reads the same ranges and writes them as plain Parquet.
+"""The cost of landing from Kafka, compared with a Spark job that writes the same ranges as plain Parquet.
 
 A broker is started on loopback and filled with messages of 830 bytes in four partitions. Both contestants run in one
-session and by turns, on all cores, over the same positions: ours is `land`, with its checks, its ledger and its commit
-in Iceberg; the floor is the plainest loop over a client of Kafka in Spark's Python workers, and Spark's own Parquet
-writer. Each is told by seconds on the clock and by the processor time of JVM and workers together.
+session and by turns, on all cores, over the same positions. Ours is `land`, with its checks, its ledger and its commit
+in Iceberg. The floor is the plainest loop over a Kafka client in Spark's Python workers, and Spark's own Parquet
+writer. For each, the seconds on the clock and the processor time of JVM and workers together are shown.
 
     make bench
     PYTHONPATH=infra:tests python -m bench.land --messages 200000 --turns 3
@@ -67,7 +67,7 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The plainest loop: the messages of some ranges, as columns of what bronze has of them."""
+    """The plainest loop: the messages of some ranges, as columns of bronze."""
 
     bootstrap: str
     shares: tuple[PartitionRange, ...]
@@ -120,7 +120,7 @@ def fill(broker: Broker, count: int) -> None:
 
 
 def _value(number: int) -> bytes:
-    """Bytes that compress as those of change messages do, to about a sixth."""
+    """Bytes that compress like those of change messages, to about a sixth."""
     row = b'{"id":%d,"customer":%d,"status":"paid","amount":"%d.%02d"}' % (
         number,
         number * 7919 % 100_003,
@@ -132,7 +132,7 @@ def _value(number: int) -> bytes:
 
 
 class Contest:
-    """Both contestants over the same recorded window; each turn of ours has an empty lake of its own."""
+    """Both contestants over the same recorded window; each turn of ours has an empty lake."""
 
     def __init__(self, folder: Path, broker: Broker) -> None:
         self._folder, self._broker = folder, broker

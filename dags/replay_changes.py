@@ -1,4 +1,4 @@
-"""Airflow's DAGs that replay: one for each source of $RETABLE_SETTINGS. A DAG file of your own may be just this."""
+"""Airflow's DAGs that replay: one for each source of $RETABLE_SETTINGS. Your own DAG file may look like this."""
 
 from retable_airflow.replay_changes import replay_changes
 

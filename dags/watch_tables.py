@@ -1,4 +1,4 @@
-"""Airflow's DAG that watches the SLAs of $RETABLE_SETTINGS, and tells what is late."""
+"""Airflow's DAG that watches the SLAs of $RETABLE_SETTINGS, and sends what is late."""
 
 from retable_airflow.watch_tables import watch_tables
 

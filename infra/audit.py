@@ -1,9 +1,9 @@
-"""`make audit`: what runs, as a bill of materials (CycloneDX), and the known advisories of it.
+"""`make audit`: what runs, as a bill of materials (CycloneDX), and its known advisories.
 
-Advisories come from OSV by package and version. One that infra/advisories.toml accepts for this very version, with the
-reason, is told and fails nothing. What cannot be asked, or has no known coordinates, is named as unchecked.
+Advisories come from OSV by package and version. An advisory that infra/advisories.toml accepts for this version, with
+the reason, is shown and fails nothing. What cannot be looked up, or has no known coordinates, is listed as unchecked.
 
-Ends with 1 where an advisory is open, with 3 where something is unchecked, else with 0.
+Ends with 1 if an advisory is open, with 3 if something is unchecked, else with 0.
 """
 
 import argparse
@@ -36,7 +36,7 @@ _FILE = re.compile(r"(.+?)-(\d.*)\.jar")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Component:
-    """A package of Python, or an artifact of Maven (`group:artifact`); without a group it cannot be looked up."""
+    """A Python package, or a Maven artifact (`group:artifact`); without a group it cannot be looked up."""
 
     ecosystem: str
     name: str
@@ -53,11 +53,11 @@ class Component:
 
 
 class Unanswered(Exception):
-    """The advisories could not be asked for."""
+    """The advisories could not be requested."""
 
 
 def components(jars: Iterable[Path]) -> list[Component]:
-    """Give every pinned package, every pinned jar, and what the jars have inside, each once."""
+    """Give every pinned package, every pinned jar, and the artifacts inside the jars, each once."""
     found = {
         Component("PyPI", _SIGNS.sub("-", name).lower(), version)
         for pins in (BUILD_TOOLS, PACKAGES)
@@ -73,7 +73,7 @@ def components(jars: Iterable[Path]) -> list[Component]:
 
 
 def _inside(jar: Path, *, is_pinned: bool) -> Iterator[Component]:
-    """What a jar says that it is, and what was shaded into it; a silent one is known by its file's name."""
+    """What a jar declares itself to be, and what was shaded into it; a jar without a declaration has its file name."""
     with ZipFile(jar) as archive:
         poms = [archive.read(name).decode("utf-8", "replace") for name in archive.namelist() if _POM.fullmatch(name)]
     told = [dict(_PROPERTY.findall(pom)) for pom in poms]
@@ -93,7 +93,7 @@ def _groups() -> dict[str, str]:
 
 
 def bill_of_materials(found: Iterable[Component]) -> dict[str, Any]:
-    """Give the components as a document of CycloneDX 1.6."""
+    """Give the components as a CycloneDX 1.6 document."""
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -107,7 +107,7 @@ def bill_of_materials(found: Iterable[Component]) -> dict[str, Any]:
 
 
 def advisories(found: list[Component], address: str) -> dict[Component, list[str]]:
-    """Ask for the IDs of the advisories of each; Unanswered says why they could not be had."""
+    """Request the IDs of the advisories of each; Unanswered gives the reason if this fails."""
     known: dict[Component, list[str]] = {}
     for start in range(0, len(found), _AT_ONCE):
         some = found[start : start + _AT_ONCE]
@@ -124,13 +124,13 @@ def advisories(found: list[Component], address: str) -> dict[Component, list[str
 
 
 def accepted() -> dict[tuple[str, str, str], str]:
-    """Read why which advisory of which version is accepted: by ID, package and version."""
+    """Read which advisories of which versions are accepted, and why: by ID, package and version."""
     rows = tomllib.loads(ACCEPTED.read_text(encoding="utf-8"))["accepted"]
     return {(advisory, row["package"], row["version"]): row["why"] for row in rows for advisory in row["advisories"]}
 
 
 def audit(found: list[Component], address: str) -> int:
-    """Say what is open, accepted and unchecked; give the exit code."""
+    """Print what is open, accepted and unchecked; give the exit code."""
     unknown = [each for each in found if not each.is_known]
     for each in unknown:
         print(f"unchecked: {each.name} {each.version}: its jar does not say of which group it is")

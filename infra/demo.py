@@ -27,12 +27,12 @@ MART_TASKS = ("complete", "build")
 
 LOCAL_BUNDLE = "airflow.dag_processing.bundles.local.LocalDagBundle"
 SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""What lets a JVM start cheaply: in a job of seconds its optimizing compiler costs twice what it saves."""
+"""Options for a cheap JVM start: in a job of seconds the optimizing compiler costs twice what it saves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run of a DAG for the interval that ends with `end`; `words` name it, `tasks` is how many it has."""
+    """A run of a DAG for the interval that ends at `end`; `words` name it, `tasks` is the number of its tasks."""
 
     dag_id: str
     end: datetime
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _replay_mariadb(settings: Settings, lake: Lake, env: dict[str, str]) -> bool:
-    """Replay the genuine log and show gold beside the server's tables; false where one that is not held differs."""
+    """Replay the genuine log and show gold next to the server's tables; false if a table that is not held differs."""
     source = settings.source(demo_source.SOURCE)
     hours = len(demo_source.HOURS)
     console.print(f"[bold]1. {hours} hours of a MariaDB change log, read by Canal[/]: var/demo/landing")
@@ -71,7 +71,7 @@ def _replay_mariadb(settings: Settings, lake: Lake, env: dict[str, str]) -> bool
 
 
 def _replay_shop(settings: Settings, lake: Lake, env: dict[str, str]) -> bool:
-    """Replay the shop and build the mart behind its gate; false where anything is not as the shop itself has it."""
+    """Replay the shop and build the mart after its sensor; false if anything differs from the shop itself."""
     source = settings.source(demo_shop.SOURCE)
     runs = _hours(source, demo_shop.HOURS)
     through = runs[-1].end
@@ -103,7 +103,7 @@ def _hours(source: SourceSettings, hours: int) -> list[Run]:
 
 # --- Airflow ---------------------------------------------------------------------------------------------------------
 def _prepare_airflow() -> dict[str, str]:
-    """Give the demo's Airflow a metadata database of its own, and its environment; no daemon is started."""
+    """Give the demo's Airflow a separate metadata database, and its environment; no daemon is started."""
     folders = {"dags-folder": demo_source.ROOT / "dags", "demo": DAGS}
     bundles = [
         {"name": name, "classpath": LOCAL_BUNDLE, "kwargs": {"path": str(path)}} for name, path in folders.items()
@@ -118,7 +118,7 @@ def _prepare_airflow() -> dict[str, str]:
 
 
 def _run_airflow(runs: list[Run], env: dict[str, str]) -> None:
-    """Run DAGs, one run after the other, in one process."""
+    """Run DAGs, one run after another, in one process."""
     asked = [f"{run.dag_id}@{run.end.isoformat()}" for run in runs]
     command = [sys.executable, str(Path(__file__).with_name("demo_dag.py")), *asked]
     words = [run.words for run in runs for _ in range(run.tasks)]

@@ -1,6 +1,6 @@
 """Run DAGs of the demo for the ends of intervals, given as DAG@END, in one process; demo.py starts this.
 
-Airflow's own words go to stderr; stdout tells one JSON line for every task that begins or ends.
+Airflow's own output goes to stderr; stdout has one JSON line for every task that begins or ends.
 """
 
 import json

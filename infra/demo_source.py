@@ -1,4 +1,4 @@
-"""The demo's sources: a genuine change log, cut at its checkpoints into objects of one hour each, and a shop."""
+"""The demo's sources: a genuine change log, split at its checkpoints into objects of one hour each, and a shop."""
 
 import gzip
 import json
@@ -16,11 +16,11 @@ SETTINGS = FOLDER / "retable.toml"
 SOURCE = "demo"
 
 HOURS = ("cp1_dml", "cp3_types", "final")
-"""The checkpoints at which an hour ends; the last hour also takes what follows its checkpoint."""
+"""The checkpoints at which an hour ends; the last hour also includes what follows its checkpoint."""
 
 
 def prepare() -> Path:
-    """Write the hours, the newest of them being the last full one, and the settings that read them; give the latter.
+    """Write the hours, the newest of which is the last full hour, and the settings that read them; give the settings.
 
     The log's hours and the shop's end together.
     """
@@ -42,7 +42,7 @@ def prepare() -> Path:
 
 
 def cut(stream: Iterable[str], checkpoints: Iterable[str]) -> Iterator[list[str]]:
-    """Cut a stream behind each checkpoint's marker row; what follows the last one goes with it."""
+    """Split a stream after each checkpoint's marker row; what follows the last marker is in the last part."""
     lines = iter(stream)
     *earlier, _ = checkpoints
     for checkpoint in earlier:

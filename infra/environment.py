@@ -1,6 +1,6 @@
-"""Make `.venv`: pinned packages, Retable itself, Spark's jars, Java's classes. Does nothing when all of it is there.
+"""Make `.venv`: pinned packages, Retable itself, Spark's jars, Java's classes. Does nothing if all of it is there.
 
-infra/setup.sh runs it; it needs nothing but the standard library of any Python from 3.11 on.
+infra/setup.sh runs it; it needs only the standard library of any Python from 3.11 on.
 """
 
 import hashlib
@@ -82,7 +82,7 @@ def jar_name(coordinates: str) -> str:
 
 
 def check_jars(folder: Path, pins: dict[str, str]) -> None:
-    """Compare every jar with its pin; if one differs, the whole folder goes."""
+    """Compare every jar with its pin; if one differs, the whole folder is deleted."""
     for coordinates, pinned in pins.items():
         found = hashlib.sha256((folder / jar_name(coordinates)).read_bytes()).hexdigest()
         if found != pinned:
@@ -91,7 +91,7 @@ def check_jars(folder: Path, pins: dict[str, str]) -> None:
 
 
 def fingerprint(files: list[Path], python: str) -> str:
-    """Digest what decides the environment's content, its place included: a moved one does not work."""
+    """Digest what decides the environment's content, including its location: a moved environment does not work."""
     digest = hashlib.sha256(f"{VENV} {python}".encode())
     for file in files:
         digest.update(file.read_bytes())
@@ -105,9 +105,9 @@ def make_venv() -> None:
 
 
 def install_packages() -> None:
-    """Install by hash, builds included: nothing but pinned code runs, and nothing is resolved.
+    """Install by hash, builds included: only pinned code runs, and nothing is resolved.
 
-    Only PySpark, which publishes no wheel, may run code of its own while it is installed.
+    Only PySpark, which publishes no wheel, may run its own code during installation.
     """
     wheels = ["--only-binary", ":all:", "--no-binary", "pyspark,pyspark-client"]
     pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps"]
@@ -118,7 +118,7 @@ def install_packages() -> None:
 
 
 def install_jars() -> None:
-    """Let Spark's own resolver get the jars by coordinates, then keep them only if all are what the pins say."""
+    """Let Spark's own resolver get the jars by coordinates, then keep them only if all match the pins."""
     pins = read_pins(JARS_LIST.read_text())
     with tempfile.TemporaryDirectory(dir=VENV) as work:
         resolve = [str(VENV / "bin" / "python"), str(ROOT / "infra" / "resolve_jars.py"), work, *pins]
@@ -129,7 +129,7 @@ def install_jars() -> None:
 
 
 def archive_classes() -> None:
-    """Replay a simulated hour, and keep what its JVM loaded: later ones begin with it (Java's class data sharing)."""
+    """Replay a simulated hour, and archive the classes that its JVM loaded for later JVMs (class data sharing)."""
     retable, archive = str(VENV / "bin" / "retable"), VENV / "jars" / "classes.jsa"
     env = os.environ | {"SPARK_SUBMIT_OPTS": f"-XX:ArchiveClassesAtExit={archive} -Xlog:cds=off -Xlog:cds+dynamic=off"}
     env.pop("RETABLE_JARS", None)
@@ -141,7 +141,7 @@ def archive_classes() -> None:
 
 
 def _run(command: list[str], failure: str, quiet: bool = False, env: dict[str, str] | None = None) -> None:
-    """Run a step; a quiet one shows what it printed only when it fails."""
+    """Run a step; a quiet step shows its output only if it fails."""
     output = subprocess.STDOUT if quiet else None
     result = subprocess.run(
         command, stdout=subprocess.PIPE if quiet else None, stderr=output, text=True, check=False, env=env

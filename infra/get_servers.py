@@ -1,8 +1,8 @@
-"""Get the servers that tests start and that need no root, and say which packages of the system the others are.
+"""Get the servers that tests start and that need no root, and say which system packages the others are.
 
-Into `.servers/rest` go the jars of Iceberg's REST catalog, each compared with its pin, and our launcher for it; into
-`.servers/kafka` those of Kafka's broker; into `.servers/store` a store of S3. It needs Maven and Java 17. Does nothing
-when all of it is there.
+The jars of Iceberg's REST catalog, each compared with its pin, and our launcher for it go into `.servers/rest`; those
+of Kafka's broker into `.servers/kafka`; an S3 store into `.servers/store`. It needs Maven and Java 17. Does nothing if
+all of it is there.
 """
 
 import shutil
@@ -47,11 +47,11 @@ _WANTED = (
     ("org.slf4j", "slf4j-simple", "2.0.17", None),
 )
 _BESIDE = ("jars/*sqlite-jdbc-*.jar", "**/pyspark/jars/hadoop-client-*.jar")
-"""What it needs and Spark has already."""
+"""What the REST catalog needs and Spark has already."""
 
 
 def rest_classpath() -> str:
-    """Give the class path of the REST catalog; ServerError says that `make servers` has not run."""
+    """Give the class path of the REST catalog; ServerError: `make servers` has not run."""
     beside = [str(jar) for pattern in _BESIDE for jar in sorted((ROOT / ".venv").glob(pattern))]
     if not (REST / LAUNCHER.with_suffix(".class").name).exists():
         raise ServerError(f"Iceberg's REST catalog is not in {REST}; run `make servers`")
@@ -76,7 +76,7 @@ def install_rest() -> Path:
 
 
 def copy_jars(work: Path) -> Path:
-    """Let Maven copy the REST catalog and all that it needs into a folder inside `work`."""
+    """Let Maven copy the REST catalog and its dependencies into a folder inside `work`."""
     maven = shutil.which("mvn")
     if maven is None:
         raise ServerError(NO_MAVEN)
@@ -97,7 +97,7 @@ def _pom() -> str:
 
 def _dependency(group: str, artifact: str, version: str, classifier: str | None) -> str:
     kind = f"<classifier>{classifier}</classifier>" if classifier else ""
-    # Of what the fixtures are built with, only what is named here is used.
+    # Of the dependencies of the fixtures, only those named here are used.
     alone = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
     named = f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>{kind}"
     return f"<dependency>{named}{alone if classifier == 'test-fixtures' else ''}</dependency>"

@@ -1,4 +1,4 @@
-"""An Airflow of this folder alone, on loopback: `local_airflow.py up` starts it, `local_airflow.py down` stops it."""
+"""A separate Airflow for this folder, on loopback: `local_airflow.py up` starts it, `local_airflow.py down` ends it."""
 
 import json
 import math
@@ -60,14 +60,14 @@ def environment(home: Path, settings: Path, port: int = 8080) -> dict[str, str]:
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(ROOT / "plugins"),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / PASSWORD.name),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin",
-        # On a busy machine the API answers late; a task that does not wait for it has failed before it began.
+        # On a busy machine the API answers late, and a task that does not wait for it fails before it begins.
         "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
     }
     return {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")} | own
 
 
 def prepare(home: Path, env: Mapping[str, str]) -> None:
-    """Make the metadata database and the pool whose one slot is Spark's."""
+    """Make the metadata database and the pool, whose one slot is Spark's."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (home / "prepare.log").open("w") as log:
         for command in (["db", "migrate"], ["pools", "set", "retable_spark", "1", "Spark jobs that may run at once"]):
@@ -97,7 +97,7 @@ def up(port: int) -> None:
 
 
 def down() -> None:
-    """End the components politely, then whatever is left of them, a running Spark job included."""
+    """Ask the components to end, then kill what is left of them, including a running Spark job."""
     ours = running()
     with console.status("stopping Airflow …"):
         for process in ours:
@@ -112,7 +112,7 @@ def down() -> None:
 
 
 def running() -> list[psutil.Process]:
-    """Find every process that `up` started, and theirs, whoever is the parent now: each component has a session."""
+    """Find every process that `up` started, and their children, whatever their parent is now, by session."""
     sessions, found = _sessions(), []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
@@ -123,7 +123,7 @@ def running() -> list[psutil.Process]:
 
 
 def _sessions() -> dict[int, float]:
-    """Give the recorded components, and when each was started: a later process may have got an old number."""
+    """Give the recorded components and their start times: a later process may have got an old number."""
     if not PIDS.exists():
         return {}
     recorded: dict[str, tuple[int, float]] = json.loads(PIDS.read_text())
@@ -155,7 +155,7 @@ def _check_port(port: int) -> None:
 
 
 def _write_password() -> None:
-    """Choose the admin's password once; Airflow itself would print it, into a file that all can read."""
+    """Choose the admin's password once; Airflow itself would print it into a file that all users can read."""
     if not PASSWORD.exists():
         PASSWORD.touch(mode=0o600)
         PASSWORD.write_text(json.dumps({"admin": secrets.token_urlsafe(12)}))

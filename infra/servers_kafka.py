@@ -1,6 +1,6 @@
 """Get the jars of the Kafka broker that tests start: by Maven into `.servers/kafka`, each compared with its pin.
 
-It needs Maven and Java 17, and nothing that only root may do. Does nothing when all of it is there.
+It needs Maven and Java 17, and no root rights. Does nothing if all of it is there.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ def read_pins(text: str) -> dict[str, str]:
 
 
 def install_kafka() -> Path:
-    """Give the folder of the broker's jars; ServerError says what is missing, or that a jar is not the pinned one."""
+    """Give the folder of the broker's jars; ServerError says what is missing, or that a jar differs from its pin."""
     pins = read_pins(PINS.read_text(encoding="utf-8"))
     if digests(JARS) == pins:
         return JARS
@@ -68,7 +68,7 @@ def install_kafka() -> Path:
 
 
 def copy_jars(work: Path) -> Path:
-    """Let Maven copy the broker and all that it needs into a folder inside `work`."""
+    """Let Maven copy the broker and its dependencies into a folder inside `work`."""
     maven = shutil.which("mvn")
     if maven is None:
         raise ServerError(NO_MAVEN)

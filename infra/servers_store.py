@@ -1,6 +1,6 @@
-"""Get the store of S3 that tests kill: S3Proxy, by Maven into `.servers/store`; its objects are files on the disk.
+"""Get the S3 store that tests kill: S3Proxy, by Maven into `.servers/store`; its objects are files on the disk.
 
-It needs Maven and Java 17, and nothing that only root may do. Does nothing when it is there.
+It needs Maven and Java 17, and no root rights. Does nothing if it is there.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _ARTIFACT = f"org.gaul:s3proxy:{VERSION}:jar:jar-with-dependencies"
 
 
 def install_store() -> Path:
-    """Give the jar of the store; ServerError says what is missing, or that the jar is not the pinned one."""
+    """Give the jar of the store; ServerError says what is missing, or that the jar differs from its pin."""
     if not STORE.exists():
         STORE.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=STORE.parent) as work:

@@ -20,5 +20,5 @@ if __name__ == "__main__":
     try:
         main()
     except SystemExit as end:
-        # What is held is told by the lake, and is no failure of the job.
+        # A held table is recorded in the lake, and is no failure of the job.
         sys.exit(0 if end.code == _DONE_BUT_HELD else end.code)

@@ -1,1 +1,1 @@
-"""What a replay costs: Retable, and others, on the same changes of the same tables."""
+"""The cost of a replay: Retable, and others, on the same changes of the same tables."""

@@ -1,10 +1,10 @@
-"""What replaying changes costs, and how that grows: Retable, and others, on the same changes.
+"""The cost of replaying changes, and its growth: Retable, and others, on the same changes.
 
-Every contestant applies the same batches in the same run, by turns, on a table of its own; what they leave is compared
-by content. Retable reads the images of silver, which its own land and decode made of messages; the others get typed
-rows for nothing, and stock MERGE has shuffle hash joins, which suit it best. The floor reads the keys once, joins
-them, and writes the changes' rows once: nobody who looks keys up can go below, but for whoever need not read all keys.
-Seconds are wall seconds, medians over batches; a ratio is the median of those of the single batches.
+Every contestant applies the same batches in the same run, by turns, on a separate table; the results are compared by
+content. Retable reads the images of silver, which its own land and decode made of messages. The others get typed rows
+at no cost, and stock MERGE has shuffle hash joins, which suit it best. The floor reads the keys once, joins them, and
+writes the changes' rows once: no method that looks keys up can be faster, unless it need not read all keys. Seconds are
+wall seconds, medians over batches; a ratio is the median of those of the single batches.
 
     make bench
     python -m bench.replay --full
@@ -28,7 +28,7 @@ PATTERNS = {"random": 1.0, "recent": 0.05}
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How big each workload is. `hour` and `day`: so many tables, rows of each, and changes."""
+    """The size of each workload. `hour` and `day`: the number of tables, rows of each, and changes."""
 
     rows: int
     changes: int
@@ -45,7 +45,7 @@ FULL = Sizes(10_000_000, 200_000, 5, 500, 1_000_000, (100, 20_000, 1_000_000), (
 
 @dataclass(slots=True)
 class Bench:
-    """The workloads, each in a folder of its own that goes when it is done."""
+    """The workloads, each in a folder that is deleted at its end."""
 
     sizes: Sizes
 

@@ -1,4 +1,4 @@
-"""Batch upon batch on one big table, every contestant in turn; then a full read against a freshly compacted table."""
+"""Successive batches on one big table, every contestant in turn; then a full read against a freshly compacted table."""
 
 import statistics
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ Measured = dict[str, list[float]]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """So many rows and changes a batch; of updates and deletes all are among this share of the newest keys."""
+    """The number of rows and of changes per batch; updates and deletes are all among this share of the newest keys."""
 
     name: str
     rows: int
@@ -46,7 +46,7 @@ class Workload:
 
 @dataclass(slots=True)
 class Result:
-    """By contestant and batch: wall and processor seconds, bytes written; and what the changes weigh as Parquet."""
+    """By contestant and batch: wall and processor seconds, bytes written; and the size of the changes as Parquet."""
 
     seconds: Measured = field(default_factory=dict)
     processor: Measured = field(default_factory=dict)
@@ -62,7 +62,7 @@ def base_of(rows: int) -> str:
 
 
 def measure(workload: Workload, folder: Path) -> Result:
-    """Let everybody apply the same batches, each batch begun by another one; what they leave must be equal."""
+    """Let every contestant apply the same batches, in rotating order; their results must be equal."""
     feed, alone = open_feeds(folder, "big", "alone")
     orders = Orders.of("big", "orders", workload.rows, seed=7)
     note(f"{workload.name}: {workload.rows:,} rows, for each contestant")
@@ -87,7 +87,7 @@ def measure(workload: Workload, folder: Path) -> Result:
 
 
 def typed_view(spark: SparkSession, changes: Changes, path: Path) -> str:
-    """Lay changes down as typed rows, and give the view of them; that takes none of anybody's time."""
+    """Write changes as typed rows, and give the view of them; no contestant's time includes this."""
     pq.write_table(changes.typed(), path, compression="zstd")
     frame = spark.read.schema(from_arrow_schema(TYPED, prefer_timestamp_ntz=True)).parquet(str(path))
     frame.createOrReplaceTempView(path.stem)
@@ -126,7 +126,7 @@ def _into_nothing(alone: Feed, orders: Orders, changes: Changes) -> float:
 
 
 def _check(spark: SparkSession, contestants: Sequence[Contestant]) -> None:
-    """Everybody's rows are equal, but for the floor's, which are no result."""
+    """Check that all rows are equal, except the floor's, which are no result."""
     found = {each.name: content(spark, each.table) for each in contestants if not isinstance(each, Floor)}
     if len(set(found.values())) != 1:
         raise RuntimeError(f"the contestants disagree: {found}")
@@ -158,7 +158,7 @@ def _count(spark: SparkSession, table: str) -> int:
 
 
 def report(workload: Workload, result: Result) -> None:
-    """Print what a workload came to."""
+    """Print the results of a workload."""
     ours = result.seconds["Retable"]
     rows = [
         [
@@ -189,7 +189,7 @@ def report(workload: Workload, result: Result) -> None:
 
 
 def _report_steps(result: Result) -> None:
-    """Where a replay's time goes, as far as its own steps tell."""
+    """Show where a replay's time goes, as far as its own steps report it."""
     names = [text.rpartition(": ")[2] for text, _ in result.steps[-1]]
     took = [
         [at - before for at, before in zip(_times(each), [0.0, *_times(each)], strict=False)] for each in result.steps

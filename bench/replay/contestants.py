@@ -1,4 +1,4 @@
-"""Whoever brings changes into a table: Retable from silver, the others from typed rows that they get for nothing."""
+"""The contestants that apply changes to a table: Retable from silver, the others from typed rows at no cost."""
 
 from dataclasses import dataclass
 from time import perf_counter
@@ -18,9 +18,9 @@ LAST = f"""
 SELECT op, {NAMES} FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY position DESC) AS turn FROM {{changes}})
 WHERE turn = 1
 """
-"""Each key's last change, for those who cannot take several of one key."""
+"""Each key's last change, for contestants that cannot apply several changes of one key."""
 _SETTINGS = {"spark.sql.join.preferSortMergeJoin": "false"}
-"""Shuffle hash joins spare merge-on-read a quarter of its processor time, and cost the other statements nothing."""
+"""Shuffle hash joins save merge-on-read a quarter of its processor time, and cost the other statements nothing."""
 _MERGE = """
 MERGE INTO {table} AS t USING ({changes}) AS s ON t.id = s.id
 WHEN MATCHED AND s.op = 'D' THEN DELETE
@@ -44,7 +44,7 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Changes of one table, as a window of silver and as a view of typed rows; `once`: no key stands twice."""
+    """Changes of one table, as a window of silver and as a view of typed rows; `once`: no key occurs twice."""
 
     window: str
     view: str
@@ -56,7 +56,7 @@ class Batch:
 
 
 class Contestant(Protocol):
-    """Somebody with a table of his own, which he brings from one batch to the next."""
+    """A contestant with a separate table, to which it applies one batch after another."""
 
     name: str
 
@@ -64,7 +64,7 @@ class Contestant(Protocol):
     def table(self) -> str: ...
 
     def apply(self, batch: Batch) -> float:
-        """Apply a batch; gives the wall seconds that it took."""
+        """Apply a batch; gives its wall seconds."""
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class Retable:
 
 @dataclass(slots=True)
 class Stock:
-    """Iceberg's own statements, as many as there are, on a table of format v3 without anything of Retable's."""
+    """Iceberg's own statements, one or several, on a table of format v3 without any part of Retable."""
 
     spark: SparkSession
     orders: str
@@ -107,7 +107,7 @@ class Stock:
         self._create(f" AS {base}")
 
     def start_like(self, other: "Stock") -> None:
-        """Begin with the very files of another table, which nobody ever deletes."""
+        """Begin with the files of another table, which are never deleted."""
         columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in self._fields(other))
         self._create("", f" ({columns})")
         files = f"`parquet`.`{location(self.spark, other.table)}/data`"
@@ -138,9 +138,9 @@ class Stock:
 
 @dataclass(slots=True)
 class Floor(Stock):
-    """What nobody can go without who looks keys up: the keys read once and joined, the changes' rows written once.
+    """The minimum for any method that looks keys up: read and join the keys once, write the changes' rows once.
 
-    It deletes nothing, so what it leaves is no result.
+    It deletes nothing, so its table is no result.
     """
 
     def apply(self, batch: Batch) -> float:
@@ -175,7 +175,7 @@ def content(spark: SparkSession, table: str) -> tuple[int, ...]:
 
 
 def content_of(rows: DataFrame) -> tuple[int, ...]:
-    """Digest rows in no order: how many, and two sums over the hash of each."""
+    """Digest rows in no order: their number, and two sums over the hash of each."""
     digest = sf.xxhash64(*(sf.col(name) for name in COLUMNS))
     row = rows.agg(sf.count("*"), sf.sum(digest.cast("decimal(38,0)")), sf.bit_xor(digest)).collect()[0]
     return tuple(int(value or 0) for value in row)

@@ -1,4 +1,4 @@
-"""A lake for one workload: its sources' messages landed and decoded by Retable itself, then replayed with a watch."""
+"""A lake for one workload: its sources' messages landed and decoded by Retable itself, then replayed with timing."""
 
 import os
 import sys
@@ -30,7 +30,7 @@ FIRST = datetime(2026, 3, 1, tzinfo=UTC)
 NOW = datetime(2026, 3, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 FILES = 4
-"""A window's messages come in so many objects."""
+"""The number of objects of a window's messages."""
 _BINLOG_START = 1_000_000_000
 _ANY_LAKE = Settings.model_validate({"lake": {"catalog": "sqlite:////lake/catalog.db", "warehouse": "/lake"}})
 _PROJECT = """
@@ -50,19 +50,19 @@ _SEQUENCE = "named_struct('epoch', 0, 'hi', CAST({hi} AS DECIMAL(38,0)), 'lo', C
 
 
 def start_spark(memory: str) -> SparkContext:
-    """Start Spark on all cores, with more memory than Retable asks for: no contestant is to suffer from the lack."""
+    """Start Spark on all cores, with more memory than Retable uses, so that no contestant suffers from a lack."""
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
     conf = SparkConf(loadDefaults=False).setAll(list(submit_conf(_ANY_LAKE).items()))
     conf.setMaster("local[*]").setAppName("retable bench").set("spark.driver.memory", memory)
     context = SparkContext(conf=conf)
-    # Among what Spark warns of is that no catalog is called parquet, each time that a table takes another's files.
+    # Spark warns that no catalog is called parquet each time that a table takes another's files.
     context.setLogLevel("ERROR")
     return context
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One replay: its wall seconds, what it reported, and the seconds until each step that it told of."""
+    """One replay: its wall seconds, its report, and the seconds until each step that it reported."""
 
     seconds: float
     report: StageReport
@@ -71,7 +71,7 @@ class Replayed:
 
 @dataclass(slots=True, kw_only=True)
 class Feed:
-    """One source. `seconds` and `processor` sum what its stages took, `source_bytes` what its messages weigh."""
+    """One source. `seconds` and `processor` sum its stages' time, `source_bytes` is the size of its messages."""
 
     lake: Lake
     spark: SparkSession
@@ -88,7 +88,7 @@ class Feed:
 
     @property
     def position(self) -> int:
-        """The position of the binlog that the next message has."""
+        """The binlog position of the next message."""
         return _BINLOG_START + self.offset
 
     def deliver(self, messages: Iterable[str], count: int) -> str:
@@ -121,7 +121,7 @@ class Feed:
         return Replayed(seconds, report, steps)
 
     def seed(self, table: str, base: str) -> None:
-        """Put rows into gold at once, into a table that its statement made: they follow the last message."""
+        """Put rows into gold at once, into a table made by its statement: they follow the last message."""
         columns = self.spark.table(self.gold(table)).columns
         rows = self.spark.sql(f"SELECT *, {_SEQUENCE.format(hi=self.position - 1)} FROM ({base})")
         rows.select(*columns).writeTo(self.gold(table)).append()
@@ -157,7 +157,7 @@ _ENCODE: Callable[[object], bytes] = msgspec.json.Encoder().encode
 
 
 def open_feeds(folder: Path, *names: str) -> list[Feed]:
-    """Make a lake in an empty folder with a session of its own, and a source of each name."""
+    """Make a lake in an empty folder with a separate session, and a source of each name."""
     folder.mkdir(parents=True)
     text = _PROJECT + "".join(_SOURCE.format(name=name) for name in names)
     (folder / "retable.toml").write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Many small tables that all change a little: Retable against stock MERGE with as many threads, memory watched."""
+"""Many small tables that all change a little: Retable against stock MERGE with as many threads, memory measured."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,12 +18,12 @@ from bench.replay.orders import BASE, TYPED, Changes, Orders
 
 THREADS = 4
 ROWS = 200
-"""A small table has so many rows at first."""
+"""The initial number of rows of a small table."""
 
 
 @dataclass(slots=True)
 class Round:
-    """What a round came to: wall seconds, the heap that lived after it, and the most memory while it ran."""
+    """The results of a round: wall seconds, the live heap after it, and the most memory during it."""
 
     seconds: float
     heap: int
@@ -32,20 +32,20 @@ class Round:
 
 @dataclass(slots=True)
 class Result:
-    """Rounds by who took them."""
+    """Rounds by contestant."""
 
     rounds: dict[str, list[Round]] = field(default_factory=dict)
 
 
 def measure(tables: int, changes: int, rounds: int, folder: Path) -> Result:
-    """Let both change all tables, in turns; what they leave must be equal."""
+    """Let both change all tables, in turns; their results must be equal."""
     (feed,) = open_feeds(folder, "small")
     orders = [Orders.of("small", f"t{number:03}", ROWS, seed=number) for number in range(tables)]
     note(f"{tables} small tables")
     feed.replay(feed.deliver(_everything(orders, feed), tables * (1 + ROWS)))
     stock = [merge_on_read(feed.spark, each.table) for each in orders]
     base = BASE.format(start=0, end=ROWS, files=1)
-    # The first one alone: it makes the namespace of all.
+    # The first one alone, because it makes the namespace of all.
     stock[0].start(base)
     _at_once([partial(each.start, base) for each in stock[1:]])
     result = Result()
@@ -80,7 +80,7 @@ def _messages(orders: list[Orders], told: list[Changes], feed: Feed) -> chain[st
 
 
 def _local_view(spark: SparkSession, table: str, changes: Changes) -> str:
-    """The rows of a few changes lie in the driver already: nothing must be read for them."""
+    """The rows of a few changes are in the driver already, so nothing is read for them."""
     frame = spark.createDataFrame(changes.typed(), from_arrow_schema(TYPED, prefer_timestamp_ntz=True))
     frame.createOrReplaceTempView(f"changes_{table}")
     return f"changes_{table}"

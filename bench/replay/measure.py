@@ -1,4 +1,4 @@
-"""Bytes on disk, memory in use, and tables as people read them."""
+"""Bytes on disk, memory in use, and printed tables."""
 
 import statistics
 import sys
@@ -22,26 +22,26 @@ def say(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Say what is being done, to those who watch."""
+    """Print what is being done."""
     sys.stderr.write(f"  {text}\n")
     sys.stderr.flush()
 
 
 def show(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table as Markdown has it."""
+    """Print a Markdown table."""
     say(f"\n### {title}\n\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for row in rows:
         say(f"| {' | '.join(row)} |")
 
 
 def seconds(values: Sequence[float]) -> str:
-    """The median, and all of them where there are several."""
+    """The median, and all values if there are several."""
     middle = f"{statistics.median(values):.2f}"
     return middle if len(values) == 1 else f"{middle} ({' '.join(f'{value:.1f}' for value in values)})"
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> str:
-    """The median of the ratios of each turn's pair: a busy neighbour bears on both."""
+    """The median of the ratios of each turn's pair: other load affects both."""
     return f"{statistics.median(a / b for a, b in zip(ours, theirs, strict=True)):.2f}"
 
 
@@ -56,12 +56,12 @@ def timed(act: Callable[[], object]) -> float:
 
 
 def processor_seconds() -> float:
-    """What this process, its JVM and its workers have used so far."""
+    """The processor time that this process, its JVM and its workers have used so far."""
     return sum(map(_spent, _family()))
 
 
 def folder_bytes(folder: Path) -> int:
-    """The bytes of all files under a folder, but for the checksums that Hadoop's file system lays beside them."""
+    """The bytes of all files under a folder, except the checksums that Hadoop's file system writes next to them."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.suffix != ".crc")
 
 
@@ -72,12 +72,12 @@ def location(spark: SparkSession, table: str) -> Path:
 
 
 def table_bytes(spark: SparkSession, table: str) -> int:
-    """The bytes of everything that a table ever wrote and still has: rows, deletes, metadata."""
+    """The bytes of everything that a table wrote and still has: rows, deletes, metadata."""
     return folder_bytes(location(spark, table))
 
 
 def heap_bytes(spark: SparkSession) -> int:
-    """What lives in the JVM's heap after it was cleaned."""
+    """The bytes of live objects in the JVM's heap after garbage collection."""
     jvm: Any = spark._jvm
     runtime = jvm.java.lang.Runtime.getRuntime()
     runtime.gc()
@@ -86,7 +86,7 @@ def heap_bytes(spark: SparkSession) -> int:
 
 @dataclass(slots=True)
 class Peak:
-    """The most resident memory that the driver's Python, the JVM, and one of the workers had at any look."""
+    """The highest resident memory of the driver's Python, the JVM, and one of the workers, at any sample."""
 
     python: int = 0
     jvm: int = 0
@@ -106,7 +106,7 @@ class Peak:
 
 @contextmanager
 def watched() -> Iterator[Peak]:
-    """Watch memory while something runs."""
+    """Measure memory while something runs."""
     peak = Peak()
     thread = threading.Thread(target=peak.look)
     thread.start()
@@ -118,7 +118,7 @@ def watched() -> Iterator[Peak]:
 
 
 def _spent(process: psutil.Process) -> float:
-    """The processor time of a process; none of one that has ended by now."""
+    """The processor time of a process; zero if it has ended."""
     with suppress(psutil.NoSuchProcess):
         times = process.cpu_times()
         return float(times.user + times.system)
@@ -126,7 +126,7 @@ def _spent(process: psutil.Process) -> float:
 
 
 def _resident(process: psutil.Process) -> int:
-    """The memory of a process; none of one that has ended by now."""
+    """The memory of a process; zero if it has ended."""
     with suppress(psutil.NoSuchProcess):
         return int(process.memory_info().rss)
     return 0

@@ -1,6 +1,6 @@
-"""A table of orders and its changes: chosen by seeded dice, as typed rows and as the messages that tell of them.
+"""A table of orders and its seeded random changes, as typed rows and as the messages that contain them.
 
-A row is a function of its key and its version, in SQL and in numpy alike, so nothing but versions is remembered.
+A row is a function of its key and its version, in SQL and in numpy alike, so that only versions are stored.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ SELECT id, (id * 7919) % 1000003 AS customer,
     AS note
 FROM range({start}, {end}, 1, {files})
 """
-"""Rows of version 0 with the keys from `start` to `end`, in files of neighbouring keys."""
+"""Rows of version 0 with the keys from `start` to `end`, in files of adjacent keys."""
 
 TYPED = pa.schema(
     {
@@ -50,7 +50,7 @@ Row = tuple[int, int, str, int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes of one table in the order of its source; a version of -1 says that there is no row."""
+    """Changes of one table in the order of its source; a version of -1 means that there is no row."""
 
     ops: list[str]
     ids: np.ndarray
@@ -64,7 +64,7 @@ class Changes:
         return rows(self.ids, self.after)
 
     def typed(self) -> pa.Table:
-        """The changes as whoever needs no decoder would like to have them: typed columns, in order."""
+        """The changes as a contestant without a decoder needs them: typed columns, in order."""
         found = self.rows_after()
         columns = list(zip(*(row or (None,) * len(COLUMNS) for row in found), strict=True))
         columns[0] = tuple(self.ids.tolist())
@@ -95,7 +95,7 @@ def rows(ids: np.ndarray, versions: np.ndarray) -> list[Row | None]:
 
 @dataclass(slots=True)
 class Orders:
-    """The keys of one table with their versions; each batch of changes moves them on."""
+    """The keys of one table with their versions, which each batch of changes advances."""
 
     database: str
     table: str
@@ -112,7 +112,7 @@ class Orders:
         return cls(database, table, seed, np.zeros(count, np.int16))
 
     def change(self, count: int, newest: float = 1.0) -> Changes:
-        """Change `count` rows, each once: half updates, quarter deletes among the newest keys, quarter inserts."""
+        """Change `count` rows, each once: half updates, a quarter deletes among the newest keys, a quarter inserts."""
         first = int(len(self.versions) * (1 - newest))
         alive = np.flatnonzero(self.versions[first:] != _GONE) + first
         touched = self._dice.choice(alive, count * 3 // 4, replace=False)
@@ -125,12 +125,12 @@ class Orders:
         return self._take(ids[order], ops[order])
 
     def load(self) -> Changes:
-        """All rows that there are, as inserts."""
+        """All existing rows, as inserts."""
         count = len(self.versions)
         return Changes(["I"] * count, np.arange(count), np.full(count, _GONE), np.zeros(count, np.int64))
 
     def rewrite(self, count: int) -> Changes:
-        """Update random keys of a new table over and over."""
+        """Update random keys of a new table many times."""
         ids = self._dice.integers(0, len(self.versions), count)
         order = np.argsort(ids, kind="stable")
         starts = np.flatnonzero(np.r_[True, np.diff(ids[order]) > 0])
@@ -156,7 +156,7 @@ class Orders:
         return _text({"schema": schema, "payload": {**payload, "ddl": ddl}, "version": "0.0.1"})
 
     def messages(self, changes: Changes, position: int) -> Iterator[str]:
-        """The changes as DataWorks writes them, an update in one message, from this position of the binlog on."""
+        """The changes as DataWorks writes them, an update in one message, from this binlog position on."""
         columns = [{"name": name, "type": kind} for name, kind in _WIRE.items()]
         source = {"dbType": "MySQL", "dbName": self.database, "tableName": self.table}
         schema = _text({"dataColumn": columns, "primaryKey": ["id"], "source": source})

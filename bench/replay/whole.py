@@ -16,7 +16,7 @@ DAY = 24
 
 @dataclass(slots=True)
 class Hour:
-    """An hour of changes: wall and processor seconds by stage, and the wall time of one replay more."""
+    """An hour of changes: wall and processor seconds by stage, and the wall time of another replay."""
 
     changes: int
     tables: int
@@ -28,7 +28,7 @@ class Hour:
 
 @dataclass(slots=True)
 class Day:
-    """What a day of windows leaves on disk, by layer, against the bytes of its messages."""
+    """What a day of windows leaves on disk, by layer, compared with the bytes of its messages."""
 
     source: int
     layers: dict[str, int]
@@ -61,7 +61,7 @@ def measure_hour(tables: int, rows: int, changes: int, folder: Path) -> Hour:
 
 
 def measure_day(tables: int, rows: int, changes: int, folder: Path) -> Day:
-    """A day of windows: a first one with all rows, then changes of them, so many of each table a window."""
+    """A day of windows: a first one with all rows, then changes of them, so many of each table per window."""
     (feed,) = open_feeds(folder, "day")
     orders = [Orders.of("day", f"t{number}", rows, seed=number) for number in range(tables)]
     first, after = feed.position, feed.position + tables

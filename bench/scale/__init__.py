@@ -1,1 +1,1 @@
-"""What a replay costs by the kind of its changes and their number, each in a process of its own."""
+"""The cost of a replay by the kind and number of its changes, each in a separate process."""

@@ -1,9 +1,9 @@
-"""Measure one class at one size, and append what it took to a file; or print the table that such a file makes.
+"""Measure one class at one size, and append the cost to a file; or print the table of such a file.
 
-The messages are landed and decoded by Retable itself, then a process of its own replays them, on two cores with a
-driver of 2 GB, and gold is compared with the rows that the generator knows. Seconds are of all measured windows
-together: wall, and processor of Python, the JVM and its workers. Memory is the most that the JVM, and one of its
-workers, had, and that the driver's Python had above what it had before the first measured window.
+The messages are landed and decoded by Retable itself. A separate process then replays them, on two cores with a driver
+of 2 GB, and gold is compared with the rows that the generator knows. Seconds are of all measured windows together:
+wall, and processor of Python, the JVM and its workers. Memory is the most that the JVM, and one of its workers, had,
+and that the driver's Python had above its memory before the first measured window.
 
     python -m bench.scale --class plain --rows 100000
     python -m bench.scale --table
@@ -64,7 +64,7 @@ hour = '(\\d{{4}}-\\d\\d-\\d\\dT\\d\\d)'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What one class took at one size."""
+    """The cost of one class at one size."""
 
     of: str
     rows: int
@@ -76,7 +76,7 @@ class Cost:
 
 
 def settings_of(of: str, lake: str = _LAKE, path: str = "in") -> str:
-    """The settings of a class, as TOML, for the lake of other ones and a folder of messages."""
+    """The settings of a class, as TOML, for a lake of other settings and a folder of messages."""
     return lake + _SOURCE_OF.format(format=CLASSES[of].format, options=CLASSES[of].options, path=path)
 
 
@@ -102,7 +102,7 @@ def prepare(folder: Path, of: str, rows: int) -> None:
 
 
 def write_messages(folder: Path, window: Window, hour: str, offsets: Iterator[int]) -> None:
-    """Write the messages of a window as files that name its hour, as `2026-03-01T05`."""
+    """Write the messages of a window as files whose names contain its hour, as `2026-03-01T05`."""
     folder.mkdir(parents=True, exist_ok=True)
     file, encode = None, msgspec.json.Encoder().encode
     for number, message in enumerate(window()):
@@ -119,7 +119,7 @@ def write_messages(folder: Path, window: Window, hour: str, offsets: Iterator[in
 
 # --- measuring ---------------------------------------------------------------------------------------------------
 def measure(folder: Path, of: str, rows: int) -> Cost:
-    """Replay the windows that wait, or rebuild the table."""
+    """Replay the waiting windows, or rebuild the table."""
     lake = open_lake(load_settings(folder / "retable.toml"))
     start_spark("2g")
     spark, source = build_session(lake.settings, "retable bench"), lake.settings.source(_SOURCE)
@@ -148,7 +148,7 @@ def measure(folder: Path, of: str, rows: int) -> Cost:
 
 
 def driver_mb(rows: int) -> float:
-    """What a driver's Python needs for a window of so many rows, besides what it had before."""
+    """What a driver's Python needs for a window of so many rows, besides its memory before."""
     here = min(rows, ROWS_HERE) if rows <= ROWS_NEAR else 0
     return 100 + here * 750 * COLUMNS / 1e6
 
@@ -160,7 +160,7 @@ def worker_mb(rows: int) -> float:
 
 
 def check_memory(cost: Cost, rows: int) -> None:
-    """RuntimeError where a replay needed more memory for its largest window than docs/internals/performance.md has."""
+    """RuntimeError if a replay needed more memory for its largest window than docs/internals/performance.md says."""
     for who, used, said in (
         ("the driver", cost.python_mb, driver_mb(rows)),
         ("a worker", cost.worker_mb, worker_mb(rows)),
@@ -171,7 +171,7 @@ def check_memory(cost: Cost, rows: int) -> None:
 
 # --- comparing ---------------------------------------------------------------------------------------------------
 def compare(gold: Iterable[pa.Table], made: Made) -> None:
-    """Compare gold's rows, some at a time, with those that there must be, each once and with these values."""
+    """Compare gold's rows, some at a time, with the expected ones: each once and with these values."""
     versions = made.table.versions
     seen = np.zeros(len(versions), bool)
     for rows in gold:

@@ -1,4 +1,4 @@
-"""The classes of changes: what their windows hold, and what gold must have of them in the end."""
+"""The classes of changes: the contents of their windows, and the expected contents of gold."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ Window = Callable[[], Iterator[Message]]
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The windows of a class, of which the first is not measured, and its table as it is behind them.
+    """The windows of a class, of which the first is not measured, and its table after them.
 
     `since` is the first version that has the last column, if that came later; columns from `fixed` on are the same in
     every version.
@@ -144,7 +144,7 @@ def _no_key(rows: int) -> Made:
 
 
 def _late(rows: int) -> Made:
-    """Each change has its window by its place; one in a hundred comes in a later one."""
+    """Each change has its window by its position; one in a hundred comes in a later window."""
     table, dice = Table(), np.random.default_rng(11)
     changes = _all(table, rows)
     places = np.arange(len(changes))
@@ -191,7 +191,7 @@ def _partial(rows: int) -> Made:
 
 
 def _shards(rows: int) -> Made:
-    """Each row is of one of several tables of the source, by its key."""
+    """Each row belongs to one of several source tables, by its key."""
     table = Table()
     changes = _all(table, rows)
     names = [f"{TABLE}_{number}" for number in range(_SHARDS)]
@@ -215,7 +215,7 @@ def _halves(rows: int) -> Made:
 
 
 def _full_load(rows: int) -> Made:
-    """The rows of a full load come over six windows, in each beside a part of the changes that came behind it."""
+    """The rows of a full load come over six windows, each together with a part of the changes that followed it."""
     table = Table()
     first, load = table.load(1), table.load(rows - rows // 2)
     changes = table.change(rows // 2)

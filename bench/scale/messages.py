@@ -1,4 +1,4 @@
-"""Changes as the messages that tell of them, in the formats of the classes."""
+"""Changes as messages, in the formats of the classes."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,7 +9,7 @@ from bench.scale.rows import COLUMNS, GONE, Changes, Keys, kind, name, numbers
 
 TABLE = "t"
 Spell = Callable[[int, int], str]
-"""How the key of a row of a version is written in a message."""
+"""How a message writes the key of a row of a version."""
 
 _NOW_MS = 1_772_323_200_000
 _STAMP = f'{{"eventTime":{_NOW_MS},"systemTime":{_NOW_MS + 900},"checkpointTime":{_NOW_MS}}}'
@@ -22,7 +22,7 @@ def whole(key: int, _: int) -> str:
 
 
 def two_spellings(key: int, version: int) -> str:
-    """A decimal key, which every other version writes with a digit more."""
+    """A decimal key, which every other version writes with one more digit."""
     return f"{key}.5" if version % 2 else f"{key}.50"
 
 
@@ -35,10 +35,10 @@ def images(
     fixed: int = COLUMNS,
     spelling: Keys | None = None,
 ) -> Iterator[str]:
-    """The images of rows as JSON objects; an empty text for a row that is not there.
+    """The images of rows as JSON objects; an empty text for a row that does not exist.
 
-    `quoted`: numbers are texts, too; columns from `fixed` on are the same in every version. `spelling` is what `spell`
-    gets in place of the version.
+    `quoted`: numbers are texts, too; columns from `fixed` on are the same in every version. `spelling` is given to
+    `spell` instead of the version.
     """
     made = [numbers(at, ids, versions if at < fixed else 0 * versions).tolist() for at in range(1, columns)]
     spelled = list(map(spell, ids.tolist(), (versions if spelling is None else spelling).tolist()))
@@ -96,7 +96,7 @@ def dataworks(
     wire: str = "LONG",
     table: str = TABLE,
 ) -> Iterator[str]:
-    """Changes as DataWorks writes them, an update in one message; a row that goes has its key in the other spelling."""
+    """Changes as DataWorks writes them, an update in one message; a deleted row has its key in the other spelling."""
     types = [{"name": name(at), "type": _WIRE[kind(at)] if at else wire} for at in range(columns)]
     source = {"dbType": "MySQL", "dbName": "shop", "tableName": table}
     keys = ["id"] if has_key else []
@@ -133,7 +133,7 @@ def debezium(changes: Changes, positions: Keys, spell: Spell) -> Iterator[tuple[
 
 
 def tuples(changes: Changes, positions: Keys, is_load: bool = False) -> Iterator[str]:
-    """Changes as records of a Tuple topic of DataHub: an update is two of them, a row of a full load has no place."""
+    """Changes as records of a DataHub Tuple topic: an update is two records, a row of a full load has no position."""
     old = images(changes.ids, changes.before, whole, quoted=True)
     new = images(changes.moved_to, changes.after, whole, quoted=True)
     for position, before, after in zip(positions.tolist(), old, new, strict=True):
@@ -151,11 +151,11 @@ TUPLE_SCHEMA = {"id": "BIGINT"} | {
     name(at): {"whole": "BIGINT", "text": "STRING", "decimal": "DECIMAL"}[kind(at)] for at in range(1, COLUMNS)
 }
 CHANGED = 6
-"""The columns below this one are those that an update of SharePlex changes."""
+"""An update of SharePlex changes the columns below this one."""
 
 
 def shareplex(changes: Changes, positions: Keys) -> Iterator[str]:
-    """Changes as SharePlex writes them: of an update the columns that changed, and the key."""
+    """Changes as SharePlex writes them: for an update the changed columns, and the key."""
     old = images(changes.ids, changes.before, whole, quoted=True, fixed=CHANGED)
     new = images(changes.moved_to, changes.after, whole, quoted=True, fixed=CHANGED)
     part = images(changes.moved_to, changes.after, whole, CHANGED, quoted=True)

@@ -1,4 +1,4 @@
-"""Rows that are a function of their key and their version, so that only versions need be remembered."""
+"""Rows that are a function of their key and their version, so that only versions need to be stored."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 GONE = -1
 COLUMNS = 20
-"""With the key."""
+"""Including the key."""
 _MODULUS = 1_000_000_007
 _KINDS = ("whole", "text", "decimal", "text")
 
@@ -25,7 +25,7 @@ def kind(column: int) -> str:
 
 
 def numbers(column: int, ids: Keys, versions: Keys) -> Keys:
-    """What the values of a column are made of."""
+    """The numbers from which the values of a column are made."""
     found: Keys = (ids * (2 * column + 31) + versions * ((column + 7) * 1009) + column) % _MODULUS
     return found
 
@@ -46,7 +46,7 @@ def values(column: int, ids: Keys, versions: Keys) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes in the order of their source: the key and version of the row before and after; -1 is no row."""
+    """Changes in the order of their source: the key and version of the row before and after; -1 means no row."""
 
     ids: Keys
     before: Keys
@@ -66,13 +66,13 @@ class Changes:
         return self.at(slice(at * len(self) // parts, (at + 1) * len(self) // parts))
 
     def at(self, where: slice | Keys) -> "Changes":
-        """Those at these places."""
+        """Those at these positions."""
         return Changes(self.ids[where], self.before[where], self.moved_to[where], self.after[where])
 
 
 @dataclass(slots=True)
 class Table:
-    """The keys of a table with their versions, which changes move on."""
+    """The keys of a table with their versions, which changes advance."""
 
     versions: Keys = field(default_factory=lambda: np.zeros(0, np.int64))
     _batch: int = 0

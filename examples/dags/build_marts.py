@@ -1,6 +1,6 @@
-"""A mart behind the gate: it waits until gold is complete through its interval, then reads one consistent cut.
+"""A mart that waits until gold is complete through its interval, then reads one consistent cut.
 
-Put it into your DAGs folder, beside the plugins of Retable, and name your own source, tables and mart.
+Put it into your DAGs folder, next to the plugins of Retable, and name your own source, tables and mart.
 """
 
 import os
@@ -26,7 +26,7 @@ waited for. *build* then reads both tables as of one cut, so that no order lacks
 
 @task
 def build(proof: dict[str, Any]) -> int:
-    """Build the mart of one interval from the cut that `complete` proved; the same interval again gives the same."""
+    """Build the mart of one interval from the cut that `complete` proved; a repeated interval gives the same mart."""
     import pyarrow as pa
 
     from retable.gold.read import read_as_of, read_cut

@@ -1,4 +1,4 @@
-"""Retable in Airflow: what the DAGs are made of.
+"""The DAGs of Retable in Airflow.
 
 A DAG file of your own is two lines: `from retable_airflow import dags`, and `dags("s3://bucket/retable.toml")`.
 """
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def dags(settings: "Reference | None" = None) -> "list[DAG]":
-    """Make the DAGs of these settings: one for each source, those for people, the upkeep, and the watch over all.
+    """Make the DAGs of these settings: one for each source, those for people, the upkeep, and the SLA watch.
 
-    `settings` is a path, `s3://bucket/key`, or `var:NAME` for an Airflow variable that holds the TOML; without it those
-    of $RETABLE_SETTINGS hold. Airflow finds the DAGs by itself where this is called in a DAG file.
+    `settings` is a path, `s3://bucket/key`, or `var:NAME` for an Airflow variable that holds the TOML; without it
+    $RETABLE_SETTINGS counts. Airflow finds the DAGs by itself if this is called in a DAG file.
     """
-    # Airflow asks this package what it is before it is itself whole, so nothing of it is loaded before it is needed.
+    # Airflow imports this package while Airflow itself is still loading, so nothing of it is loaded early.
     from retable_airflow.decide import decide_hold
     from retable_airflow.replay_changes import replay_changes
     from retable_airflow.upkeep import keep_tables

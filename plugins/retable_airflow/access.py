@@ -1,4 +1,4 @@
-"""Who may see, run and answer: what the settings say, in the words of Airflow's auth manager."""
+"""Who may see, run and answer: the settings in the terms of Airflow's auth manager."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,7 @@ _RUN = {"DAGs": {"can_read", "can_edit"}, "DAG Runs": {"can_read", "can_create"}
 
 
 class Person(NamedTuple):
-    """Somebody whom Airflow let in, by the name that it shows; `name` is None where Airflow told none."""
+    """A person whom Airflow let in, by the name that it shows; `name` is None if Airflow gave none."""
 
     name: str | None
 
@@ -24,29 +24,29 @@ class Person(NamedTuple):
 
 
 def access_control(settings: "Settings") -> dict[str, dict[str, set[str]]] | None:
-    """Give the `access_control` of a DAG; None where the settings name no role."""
+    """Give the `access_control` of a DAG; None if the settings name no role."""
     said = settings.airflow
     return {**dict.fromkeys(said.may_read, _READ), **dict.fromkeys(said.may_run, _RUN)} or None
 
 
 def deciders(settings: "Settings") -> list[HITLUser] | None:
-    """Give the users who may answer a question; None where everybody may who can edit the DAG."""
+    """Give the users who may answer a question; None if everybody who can edit the DAG may."""
     named = [each.partition(":") for each in settings.airflow.may_decide]
     return [HITLUser(id=user, name=name or user) for user, _, name in named] or None
 
 
 def who_asked(context: Any) -> Person:
-    """Give who triggered the run; Airflow itself did where nobody is known."""
+    """Give who triggered the run; Airflow itself if no person is known."""
     return Person(context["dag_run"].triggering_user_name)
 
 
 def who_answered(answer: dict[str, Any] | None) -> Person:
-    """Give who answered a question; nobody where its time ran out."""
+    """Give who answered a question; no person if its time ran out."""
     return Person(((answer or {}).get("responded_by_user") or {}).get("name"))
 
 
 def check_two(settings: "Settings", first: Person, second: Person, task: str) -> None:
-    """Refuse what one person alone wanted, where the settings ask for a second one; `task` asks again when cleared."""
+    """Refuse the wish of one person alone, if the settings require a second one; `task` asks again when cleared."""
     if not settings.airflow.second_person:
         return
     if first.name is None or second.name is None:

@@ -1,4 +1,4 @@
-"""What people and upkeep ask of Spark besides a window's stages: one job, through the same doors and the same pool."""
+"""Spark jobs of people and upkeep besides a window's stages: one job, through the same callables and the same pool."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,13 +12,13 @@ from retable_airflow.lakes import Reference, address_of, lake_of
 from retable_airflow.stage import POOL
 
 Words = Callable[[Context], tuple[str, list[str]]]
-"""The source whose door is taken (empty: the first one's), and the words of the job."""
+"""The source whose `spark_door` is used (empty: the first source's), and the arguments of the job."""
 
 
 class ActOperator(BaseOperator):
-    """Runs the job `upkeep`, or `command` for a command of `retable`, and gives what `report` reads from the lake.
+    """Runs the job `upkeep`, or `command` for a command of `retable`, and returns what `report` reads from the lake.
 
-    A task of Airflow decides from the lake, never from what the job said: a cluster loses that.
+    An Airflow task decides from the lake, never from the job's output, because a cluster loses that.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class ActOperator(BaseOperator):
         self._running: BaseOperator | None = None
 
     def execute(self, context: Context) -> object:
-        """Run the job, then look."""
+        """Run the job, then read its result."""
         from retable.session import submit_conf
 
         name, words = self.words(context)
@@ -59,13 +59,13 @@ class ActOperator(BaseOperator):
             return self.report(lake, context)
 
     def on_kill(self) -> None:
-        """End what runs: marking the task, clearing it and a timeout come here."""
+        """End what runs: marking the task, clearing it and a timeout all call this."""
         if self._running is not None:
             self._running.on_kill()
 
 
 def check_conf(context: Context) -> None:
-    """Fail at once where a run was given a key that its form does not have: Airflow takes any in silence."""
+    """Fail at once if a run was given a key that its form does not have: Airflow accepts any key without an error."""
     run, known = context["dag_run"], context["dag"].params
     if unknown := sorted(set(run.conf or {}) - set(known)):
         raise AirflowFailException(f"this run was given {', '.join(unknown)}; it takes {', '.join(known)} only")

@@ -1,7 +1,7 @@
-"""Alerts that people can trust: what is late by its SLA is told once for each cause, and once that it is over.
+"""Alerts for people: each cause of a breach of an SLA is sent once, and once more when it is over.
 
-Late is what the *watermark* says at the moment of looking, never the state of a task. Incidents are in `ops.incidents`,
-so any number of processes, and restarts, tell each of them once. Notifiers are Airflow's own.
+A table is late by its *watermark* at the moment of looking, never by the state of a task. Incidents are in
+`ops.incidents`, so any number of processes and restarts send each of them once. Notifiers are Airflow's own.
 """
 
 import asyncio
@@ -38,12 +38,12 @@ _GIVEN = {
     **dict.fromkeys(("text", "message", "body", "content", "description"), "{{ alert.text }}"),
     "html_content": "{{ alert.html }}",
 }
-"""What a notifier's parameter of this name is given where the settings say nothing of it."""
+"""The value of a notifier's parameter of this name, if the settings do not give it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """What is told of an incident; notifiers find it in their templates as `alert`."""
+    """The contents of an alert about an incident; notifiers find it in their templates as `alert`."""
 
     event: "Event"
     incident: str
@@ -94,9 +94,9 @@ class _Claim:
 
 
 def watch(settings: Reference | None, source: str | None = None, now: datetime | None = None) -> list[Alert]:
-    """Look at every source, or at one, and tell what is newly late or over; give what was told.
+    """Look at every source, or at one, and send what is newly late or over; give the alerts that were sent.
 
-    A notifier that fails is tried again by the next look, and its error stands in the log.
+    A notifier that fails is tried again by the next look, and its error is in the log.
     """
     with lake_of(settings) as lake:
         sources = [source] if source else sorted(lake.settings.sources)
@@ -104,9 +104,9 @@ def watch(settings: Reference | None, source: str | None = None, now: datetime |
 
 
 class LateRun(BaseNotifier):
-    """The callback of a run's deadline: it looks at the watermark of the source, and tells what is late by it.
+    """The callback of a run's deadline: it looks at the watermark of the source, and sends what is late by it.
 
-    A run that is slow while its tables are complete makes no noise.
+    A slow run whose tables are complete sends nothing.
     """
 
     template_fields: Sequence[str] = ()
@@ -120,7 +120,7 @@ class LateRun(BaseNotifier):
         watch(self.settings, self.source)
 
     async def async_notify(self, context: Any) -> None:
-        """Look beside the triggerer's loop, which must not wait for a catalog."""
+        """Look in a thread, because the triggerer's loop must not wait for a catalog."""
         await asyncio.to_thread(watch, self.settings, self.source)
 
 
@@ -154,7 +154,7 @@ class _Watch:
     def _claims(
         self, known: "list[Incident]", looks: "dict[str, SlaInspection]"
     ) -> "tuple[list[_Claim], list[Incident]]":
-        """Judge, and undertake to tell what nobody has told: both in one commit."""
+        """Judge, and claim the alerts that no process has sent: both in one commit."""
         from retable.freshness.incidents import claim_key, due_to_tell, judge_incidents, sources_of
 
         late = [each for look in looks.values() for each in look.late]
@@ -173,7 +173,7 @@ class _Watch:
         return claims, list(changed.values())
 
     def _tell(self, claims: Sequence[_Claim]) -> list[Alert]:
-        """Send what was claimed, then say what came of it: what failed is free to be claimed again."""
+        """Send the claimed alerts, then record the results: a failed alert can be claimed again."""
         from retable.freshness.incidents import claim_key
         from retable.ledger.incidents import change_incidents
 
@@ -196,7 +196,7 @@ class _Watch:
         return alerts
 
     def _routes(self, incident: "Incident") -> "dict[str, Notify]":
-        """The notifiers of all that an incident makes late, each once, as far as the settings still name them."""
+        """The notifiers of everything that an incident makes late, each once, if the settings still name them."""
         settings = self._lake.settings
         found: dict[str, Notify] = {}
         for name in incident.names:
@@ -213,7 +213,7 @@ def _settled(incident: "Incident", told: Mapping[str, bool], now: datetime) -> "
 
 
 def _id(notify: "Notify") -> str:
-    """Name a notifier and what it was given, without showing that."""
+    """Identify a notifier and its arguments, without showing them."""
     arguments = json.dumps(notify.arguments, sort_keys=True, default=str)
     return f"{notify.notifier}#{sha256(arguments.encode()).hexdigest()[:8]}"
 
@@ -241,7 +241,7 @@ def _alert(claim: _Claim, now: datetime) -> Alert:
 def _send(notify: "Notify", alert: Alert) -> bool:
     try:
         make_notifier(notify)({"alert": alert})
-    except Exception:  # noqa: BLE001  # whatever a notifier of somebody else's says: the others are still told
+    except Exception:  # noqa: BLE001  # whatever error a third-party notifier raises: the others are still called
         _log.exception("not told, the next look tries again: %s by %s", alert.subject, notify.notifier)
         return False
     _log.info("told: %s by %s", alert.subject, notify.notifier)
@@ -249,9 +249,9 @@ def _send(notify: "Notify", alert: Alert) -> bool:
 
 
 def make_notifier(notify: "Notify") -> BaseNotifier:
-    """Make a notifier as the settings say; what they leave out and what it can take of an alert, it is given.
+    """Make a notifier from the settings; parameters that they leave out get values from the alert.
 
-    The words of an alert reach a notifier as the value of a template, never as one: they may hold anybody's text.
+    The texts of an alert reach a notifier as the value of a template, never as a template: they may hold foreign text.
     """
     module, _, name = notify.notifier.rpartition(".")
     try:

@@ -1,7 +1,7 @@
-"""Assets: one for the cut of a source, which each window makes anew, and one for each gold table that changed.
+"""Assets: one for the consistent cut of a source, which each window makes again, and one for each changed gold table.
 
-Gold tables are born while a run goes on, so theirs come through an alias: a DAG that is scheduled on the table's own
-asset, or on the alias, is started by them.
+Gold tables are created during a run, so their assets come through an alias. They start a DAG that is scheduled on the
+table's own asset, or on the alias.
 """
 
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def cut_asset(source: str) -> Asset:
-    """The cut of a source: updated by each run that ends, in its window."""
+    """The cut of a source: updated at the end of each run, in its window."""
     return Asset(name=f"retable_cut_{source}", uri=f"retable://cut/{source}", group="retable")
 
 
@@ -34,7 +34,7 @@ def table_asset(gold: str) -> Asset:
 def announce(
     context: Context, lake: "Lake", source: str, window: str, end: datetime, facts: "SourceFacts"
 ) -> list[str]:
-    """Tell Airflow of the cut and of the tables that this run changed; give the tables' names."""
+    """Report the cut and the tables that this run changed to Airflow; give the tables' names."""
     events: Any = context["outlet_events"]
     events[cut_asset(source)].extra = {"window": window, **_standing(facts, None, end), **_counts(lake, source, window)}
     began = context["dag_run"].start_date
@@ -47,7 +47,7 @@ def announce(
 
 
 def _changed(lake: "Lake", source: str, window: str, run_id: str, since: datetime) -> dict[str, dict[str, Any]]:
-    """The tables with a snapshot of this run, that is not of an earlier go at it: an equal replay writes none."""
+    """The tables with a snapshot of this try of this run; an identical replay writes none."""
     from retable.ledger.read import read_ledger
 
     lately = {"recorded_at": since - timedelta(days=1)}

@@ -1,4 +1,4 @@
-"""Ask a person about each held table: one small run per hold, which no replay waits for."""
+"""Ask a person about each held table: one small run per hold, for which no replay waits."""
 
 import hashlib
 from datetime import UTC, datetime, timedelta
@@ -31,12 +31,12 @@ Looks for held tables every few minutes, and triggers `decide_hold` once for eac
 
 LEAVE = "Leave it"
 ANSWERS = {"approve": "Approve", "reject": "Reject", "retry": "Try again", "skip": "Leave it out", "rebuild": "Rebuild"}
-"""What a person answers, by the way in which `retable hold release` would do it."""
+"""A person's answers, by the matching way of `retable hold release`."""
 
 ANSWER_WITHIN = timedelta(days=3)
 _EVERY_MINUTES = 5
 _FOR_GOOD = ("approve", "skip")
-"""Answers after which gold is not again what it was."""
+"""Answers after which gold cannot return to its former state."""
 _FIRST = "{{ (ti.xcom_pull(task_ids='ask')['responded_by_user'] or {}).get('name') or 'somebody' }}"
 _ANSWER = "{{ ti.xcom_pull(task_ids='ask')['chosen_options'][0] }}"
 _HOLD = Param(None, type=["null", "string"], title="Hold", description="Which hold: `watch_holds` fills it in")
@@ -44,7 +44,7 @@ _TABLE = Param(None, type=["null", "string"], title="Table", description="A held
 
 
 def decide_hold(settings: Reference | None = None) -> list[DAG]:
-    """Make the DAG that asks, and the one that looks for what is to be asked; none where there is no source."""
+    """Make the DAG that asks, and the DAG that looks for holds to ask about; none if there is no source."""
     reference = reference_of(settings)
     loaded = settings_of(reference)
     if not loaded.sources:
@@ -53,7 +53,7 @@ def decide_hold(settings: Reference | None = None) -> list[DAG]:
 
 
 def hold_id(state: "GoldState") -> str:
-    """The name of a hold: the same as long as the table is stopped by the same thing at the same place."""
+    """The name of a hold: the same as long as the same cause stops the table at the same position."""
     hold = state.hold
     facts = [state.source, state.identity] + (
         [] if hold is None else [hold.code, hold.position, hold.part, hold.statement]
@@ -62,10 +62,10 @@ def hold_id(state: "GoldState") -> str:
 
 
 class AskOperator(HITLOperator):
-    """Asks with the answers that fit the hold, and with no others; no answer leaves the table held."""
+    """Asks with only the answers that fit the hold; without an answer the table stays held."""
 
     def __init__(self, **task: Any) -> None:
-        # A scheduler that hears late that a task waits takes an answer of that second for a failure: it asks again.
+        # A scheduler that learns late that a task waits takes an answer of that second for a failure: ask again.
         again: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
         options = [*ANSWERS.values(), LEAVE]
         super().__init__(**again, **task, options=options, defaults=[LEAVE], response_timeout=ANSWER_WITHIN)
@@ -78,7 +78,7 @@ class AskOperator(HITLOperator):
 
 
 class ConfirmOperator(ApprovalOperator):
-    """Asks a second person about an answer that changes gold for good; of another answer it asks nobody."""
+    """Asks a second person about an answer that changes gold permanently; other answers need no second person."""
 
     def execute(self, context: Context) -> Any:
         """Ask, and wait."""
@@ -151,7 +151,7 @@ def _watching(settings: Reference, loaded: "Settings") -> DAG:
         trigger = TriggerDagRunOperator.partial(
             task_id="ask",
             trigger_dag_id="decide_hold",
-            # A hold that was asked about, whatever the answer, is not asked about again.
+            # A hold that was asked about is not asked about again, whatever the answer.
             skip_when_already_exists=True,
         )
         trigger.expand_kwargs(look())
@@ -163,7 +163,7 @@ def held_tables(settings: Reference) -> list[dict[str, Any]]:
     from retable.gold.read import gold_states, is_retired
 
     with lake_of(settings) as lake:
-        # One whose metadata is damaged is held, and no answer lets it go on.
+        # A table with damaged metadata is held, and no answer lets it continue.
         states = gold_states(lake, lambda _: None)
         held = {name: state for name, state in states.items() if state.hold is not None and not is_retired(lake, state)}
         mine = {name: state for name, state in held.items() if state.source in lake.settings.sources}
@@ -193,7 +193,7 @@ def _explain(settings: Reference, context: Context) -> dict[str, Any]:
 
 
 def _standing(lake: "Lake", name: str, asked: str | None) -> "GoldState":
-    """The state of a held table; the run is skipped where the hold that it was to ask about is gone."""
+    """The state of a held table; the run is skipped if its hold is gone."""
     from retable.errors import NotFound
     from retable.gold.read import find_gold
 
@@ -207,7 +207,7 @@ def _standing(lake: "Lake", name: str, asked: str | None) -> "GoldState":
 
 
 def _answers(lake: "Lake", name: str, state: "GoldState") -> dict[str, str]:
-    """What each way that fits would do, in the words of `retable hold release`."""
+    """The effect of each fitting way, in the words of `retable hold release`."""
     from retable.replay.release import count_waiting, fitting_ways, plan_release, spoken_dialect
 
     hold = state.hold
@@ -218,7 +218,7 @@ def _answers(lake: "Lake", name: str, state: "GoldState") -> dict[str, str]:
     plans = {
         way: plan_release(name, state, hold, way, None, waiting, lambda: spoken_dialect(lake, source)) for way in ways
     }
-    # The first lines say what stands above already.
+    # The first lines repeat what is shown above.
     shown = 1 + bool(hold.shown_statement)
     return {way: "\n".join(plan.words[shown:]) for way, plan in plans.items()}
 
@@ -240,13 +240,13 @@ def _release_words(settings: Reference, context: Context) -> tuple[str, list[str
 
 
 def _way(answer: dict[str, Any]) -> str | None:
-    """The way in which the table shall go on; None where it stays held."""
+    """The way in which the table continues; None if it stays held."""
     (chosen,) = answer["chosen_options"]
     return next((way for way, words in ANSWERS.items() if words == chosen), None)
 
 
 def _outcome(lake: "Lake", context: Context) -> dict[str, Any]:
-    """Whether the table goes on, and what stops it now if it does not."""
+    """Whether the table continues, and what stops it now if it does not."""
     from retable.gold.read import find_gold
 
     _, state = find_gold(lake, context["params"]["table"])

@@ -1,6 +1,6 @@
-"""A difference of two sets of rows, as counts: what Airflow keeps and logs of it holds no value of a row.
+"""A difference of two sets of rows, as counts: what Airflow stores and logs contains no value of a row.
 
-As Markdown nothing that a table is called is more than text.
+In the Markdown, table names are always plain text.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,11 +9,11 @@ from typing import Any
 from retable.printable import printable
 
 _MOST = 400
-"""So much of one value is shown."""
+"""The maximum length of one value in the text."""
 
 
 def without_values(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of `retable shadow diff --json` without values of rows: those are for who asks for them by that."""
+    """The facts of `retable shadow diff --json` without values of rows; only that command shows them."""
     rows = {name: count for name, count in found["rows"].items() if name != "samples"}
     rejected = [{name: each[name] for name in ("code", "changes")} for each in found["rejected"]]
     return {**found, "rows": rows, "rejected": rejected, "held": found["held"] is not None}
@@ -25,14 +25,14 @@ def to_markdown(tables: Iterable[Mapping[str, Any]], source: str) -> str:
 
 
 def code(text: str) -> str:
-    """Text as a block of code, whatever stands in it."""
+    """Text as a block of code, whatever it contains."""
     fence = "`" * max(3, 1 + max((len(run) for run in _ticks(text)), default=0))
     shown = "\n".join(map(printable, text.split("\n")))
     return f"{fence}text\n{shown}\n{fence}"
 
 
 def inline(value: object) -> str:
-    """A value in a line of text or a cell: no sign of it is Markdown's, HTML's or a line's end."""
+    """A value in a line of text or a cell: no character acts as Markdown, HTML or an end of line."""
     text = printable(str(value)[:_MOST])
     return "".join(char if char.isalnum() or char in " _-.:,+" else f"&#{ord(char)};" for char in text)
 

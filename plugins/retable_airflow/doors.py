@@ -1,7 +1,7 @@
-"""The doors to Spark: each makes of a job the operator that runs it.
+"""The entry points to Spark: each makes the operator that runs a job.
 
-`spark_door` of a source names one, as `module:callable`; a door of your own takes a `SparkJob` and gives any operator
-that ends when the job has ended. What came of the job is read from the ledger, never from the operator.
+`spark_door` of a source names one, as `module:callable`. A callable of your own takes a `SparkJob` and gives any
+operator that ends when the job has ended. The result of the job is read from the ledger, never from the operator.
 """
 
 import os
@@ -28,10 +28,10 @@ _INSTALLED = Path(__file__).resolve().parent / "jobs"
 
 @dataclass(frozen=True, slots=True)
 class SparkJob:
-    """A Spark application to run: a Python file, its arguments, and what Spark must know before its JVM starts.
+    """A Spark application to run: a Python file, its arguments, and the Spark settings needed before its JVM starts.
 
-    `stage` is `land`, `decode`, `replay`, or `window` for all three; or `upkeep` or `command`, which are of no window
-    and take `more`. Nothing of it is secret.
+    `stage` is `land`, `decode`, `replay`, or `window` for all three; or `upkeep` or `command`, which have no window and
+    take `more`. Nothing in it is secret.
     """
 
     stage: str
@@ -62,7 +62,7 @@ Door = Callable[[SparkJob], BaseOperator]
 
 
 def spark_submit(job: SparkJob) -> BaseOperator:
-    """Run it through spark-submit: on the worker, or where the connection `retable_spark` says."""
+    """Run it through spark-submit: on the worker, or at the master of the connection `retable_spark`."""
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
     return SparkSubmitOperator(
@@ -79,9 +79,9 @@ def spark_submit(job: SparkJob) -> BaseOperator:
 def kubernetes(job: SparkJob, *, template: Mapping[str, Any], **operator: Any) -> BaseOperator:
     """Run it as a SparkApplication of Spark's operator for Kubernetes.
 
-    `template` is the resource as you keep it, with your image, in which Retable and its jars are installed; its file,
-    arguments and Spark settings are filled in. Use it through a door of your own: `functools.partial(kubernetes,
-    template=…, namespace=…)`. The rest goes to SparkKubernetesOperator.
+    `template` is your own resource, with your image, in which Retable and its jars are installed; its file, arguments
+    and Spark settings are filled in. Use it through a callable of your own: `functools.partial(kubernetes, template=…,
+    namespace=…)`. The rest goes to SparkKubernetesOperator.
     """
     try:
         module = import_module("airflow.providers.cncf.kubernetes.operators.spark_kubernetes")
@@ -97,7 +97,7 @@ def kubernetes(job: SparkJob, *, template: Mapping[str, Any], **operator: Any) -
 
 
 def spark_application(job: SparkJob, template: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill a SparkApplication: what the template says of file and arguments stands, so an image may have its own."""
+    """Fill a SparkApplication; the template's own file and arguments win, so an image may have its own."""
     spec = dict(template.get("spec", {}))
     conf = {name: value for name, value in job.conf.items() if name.startswith("spark.sql.")}
     filled = {
@@ -116,7 +116,7 @@ def spark_application(job: SparkJob, template: Mapping[str, Any]) -> dict[str, A
 def open_door(path: str, job: SparkJob) -> BaseOperator:
     """Give the operator for a job that the callable `module:callable` of the settings makes.
 
-    InvalidSetting says what is not there, or that it is no operator.
+    InvalidSetting says what is missing, or that the result is not an operator.
     """
     made = _load(path)(job)
     if not isinstance(made, BaseOperator):
@@ -139,9 +139,9 @@ def _load(path: str) -> Door:
 
 
 def run_door(operator: BaseOperator, context: Context) -> None:
-    """Run a door's operator as if it were the task: Airflow warns of one that is run inside another.
+    """Run the operator as if it were the task: Airflow warns about an operator that runs inside another one.
 
-    Its templates are not rendered: among the arguments stand words that a person, a message or a table chose.
+    Its templates are not rendered, because its arguments contain texts from a person, a message or a table.
     """
     token = ExecutorSafeguard.tracker.set(operator)
     try:
@@ -151,12 +151,12 @@ def run_door(operator: BaseOperator, context: Context) -> None:
 
 
 def jobs_folder() -> Path:
-    """Where the jobs' files are: in the installed package, or beside the plugins of a checkout."""
+    """The folder of the job files: in the installed package, or next to the plugins of a checkout."""
     return _INSTALLED if _INSTALLED.is_dir() else Path(__file__).resolve().parents[2] / "jobs"
 
 
 def runs_here() -> bool:
-    """Say whether Spark's driver and executors are this worker; true without a connection, which then says so."""
+    """Say whether Spark's driver and executors run on this worker; without a connection, define a local one."""
     try:
         master = Connection.get(CONNECTION).host
     except AirflowNotFoundException:
@@ -166,7 +166,7 @@ def runs_here() -> bool:
 
 
 def _local_environment() -> dict[str, str]:
-    """Spark's programs and Python are those beside this one, nothing listens beyond loopback, nothing outlives us."""
+    """Spark's programs and Python are those next to this one, nothing listens beyond loopback, nothing outlives us."""
     programs = Path(sys.executable).parent
     return {
         "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}",

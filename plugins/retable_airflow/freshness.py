@@ -1,6 +1,6 @@
-"""Freshness in Airflow: the task that keeps watermarks, and the sensor that waits for one.
+"""Freshness in Airflow: the task that records watermarks, and the sensor that waits for one.
 
-The catalog is asked through pyiceberg: no JVM runs here, and no worker slot is taken while a sensor waits.
+The catalog is read through pyiceberg: no JVM runs here, and no worker slot is used while a sensor waits.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from retable.ledger.lake.catalog import Lake
 
 _GRACE = timedelta(minutes=5)
-"""How long after its deadline the scheduler ends a sensor, should no triggerer run."""
+"""How long after its deadline the scheduler ends a sensor, if no triggerer runs."""
 
 _looks = Looks()
 
 
 def fresh(source: str, settings: Reference | None = None) -> BaseOperator:
-    """Make the task that keeps how far the window of its DAG run brought a source; it does not wait."""
+    """Make the task that records how far the window of its DAG run brought a source; it does not wait."""
     return _FreshOperator(
         task_id="fresh", source=source, settings=settings, outlets=[cut_asset(source), tables_alias(source)]
     )
@@ -40,13 +40,13 @@ def fresh(source: str, settings: Reference | None = None) -> BaseOperator:
 class FreshnessSensor(BaseSensorOperator):
     """Waits in the triggerer until gold tables are complete through a time.
 
-    `tables` is a gold table, a source (which stands for all of its tables), or a list of them; `through` is by default
-    the end of the run's data interval; `grade` is the lowest kind of evidence that is accepted. After `deadline` (or
-    `timeout`) the task fails, and says which partition, evidence or table it waited for. Without `settings` those of
-    $RETABLE_SETTINGS hold, wherever the sensor runs.
+    `tables` is a gold table, a source (which means all of its tables), or a list of them; `through` is by default the
+    end of the run's data interval; `grade` is the lowest accepted kind of evidence. After `deadline` (or `timeout`) the
+    task fails, and says which partition, evidence or table it waited for. Without `settings`, $RETABLE_SETTINGS counts,
+    on the machine of the sensor.
 
-    It returns, by source, the first window that proved it of all these tables: that window's cut holds all of them that
-    is older than `through`, also what came late because a table was held or a window was replayed again.
+    It returns, by source, the first window that proved it for all these tables. The consistent cut of that window holds
+    everything in them that is older than `through`, also changes delayed by a hold or a repeated replay.
     """
 
     template_fields: Sequence[str] = ("tables", "through")
@@ -74,13 +74,13 @@ class FreshnessSensor(BaseSensorOperator):
         return self._look(context, datetime.now(UTC) + timedelta(seconds=self.timeout))
 
     def look_again(self, context: Context, event: dict[str, str], until: str) -> dict[str, object]:
-        """Look where the trigger says that it is time: what it saw may have changed since."""
+        """Look again when the trigger fires: the state may have changed since."""
         if "error" in event:
             raise AirflowFailException(event["error"])
         return self._look(context, datetime.fromisoformat(until))
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
-        """Go on behind a deferral; one that the scheduler ended fails with its cause too, not with a timeout alone."""
+        """Continue after a deferral; a task that the scheduler ended fails with its cause too, not only a timeout."""
         try:
             return super().resume_execution(next_method, next_kwargs, context)
         except AirflowSensorTimeout as error:
@@ -116,9 +116,9 @@ class FreshnessSensor(BaseSensorOperator):
 
 
 class FreshnessTrigger(BaseTrigger):
-    """Fires when the tables are complete, when it is `until`, or with an error that only a person can mend.
+    """Fires when the tables are complete, at `until`, or with an error that only a person can resolve.
 
-    It keeps nothing but its arguments, so a triggerer that starts anew goes on where the other one ended.
+    It holds only its arguments, so another triggerer can continue it after a restart.
     """
 
     def __init__(self, settings: str, names: list[str], through: str, grade: Grade, until: str, poll: float) -> None:
@@ -138,7 +138,7 @@ class FreshnessTrigger(BaseTrigger):
         question = Question(self.settings, self.names, datetime.fromisoformat(self.through), self.grade)
         until = datetime.fromisoformat(self.until)
         while (left := (until - datetime.now(UTC)).total_seconds()) > 0:
-            # The task is not yet recorded as deferred when its trigger starts: one that fires at once may be missed.
+            # A trigger that fires before the task is recorded as deferred may be missed.
             await asyncio.sleep(min(self.poll, left))
             try:
                 if await asyncio.to_thread(question.is_answered):
@@ -155,7 +155,7 @@ class FreshnessTrigger(BaseTrigger):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known now, in words; with a report where all is complete."""
+    """What is known now, in words; with a report if all is complete."""
 
     words: str
     report: dict[str, object] | None = None
@@ -163,7 +163,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Are these complete through a time? A table that is not there yet is waited for; a source must be there."""
+    """The question whether these are complete through a time. A missing table is waited for; a source must exist."""
 
     settings: str
     names: list[str]
@@ -171,7 +171,7 @@ class Question:
     grade: Grade
 
     def ask(self) -> Answer:
-        """Ask the catalog; SettingsError where a person must change something first."""
+        """Read the catalog; SettingsError if a person must change something first."""
         from retable.freshness.catalog import ask, reached_at
 
         with lake_of(self.settings) as lake:
@@ -187,7 +187,7 @@ class Question:
             return Answer(verdict.words, {"through": through, **_standing(verdict.standing), "windows": reached})
 
     def is_answered(self) -> bool:
-        """Ask for yes or no only: while the sources are not that far, by what another sensor may just have seen."""
+        """Answer only yes or no; sources that are not that far are judged by what another sensor may just have seen."""
         from retable.freshness.catalog import ask, reaches
 
         lines = _looks.lines(self.settings, self.names)
@@ -220,7 +220,7 @@ class _FreshOperator(BaseOperator):
         self.settings = settings
 
     def execute(self, context: Context) -> dict[str, object]:
-        """Record the watermarks and tell the assets; a late source leaves the task green, and its cause in the log."""
+        """Record the watermarks and update the assets; a late source leaves the task green, its cause is in the log."""
         from retable.freshness.catalog import record
         from retable.freshness.gate import judge
         from retable_airflow.stage import window_of
@@ -249,7 +249,7 @@ def _names(tables: str | Sequence[str]) -> list[str]:
 
 
 def _time(through: object) -> datetime:
-    """Read a rendered time; a run without a data interval has to be told one."""
+    """Read a rendered time; a run without a data interval must be given one."""
     if not through:
         raise AirflowFailException(
             "this run has no data interval: give the sensor a time, `through`, or trigger the run with a logical date"

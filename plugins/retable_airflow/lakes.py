@@ -1,4 +1,4 @@
-"""The lake behind a DAG: where its settings are, and how a task opens it."""
+"""The lake of a DAG: where its settings are, and how a task opens it."""
 
 import logging
 import os
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from retable.settings.load import Settings
 
 Reference = Path | str
-"""Settings as a DAG names them: a path, `s3://bucket/key`, or `var:NAME`, an Airflow variable that holds the TOML."""
+"""Settings as a DAG names them: a path, `s3://bucket/key`, or `var:NAME`, an Airflow variable with the TOML."""
 
 _VARIABLE = "var:"
 
 
 def reference_of(settings: Reference | None) -> Reference:
-    """Give what was named, else $RETABLE_SETTINGS, else `retable.toml` of the working folder, as an absolute path."""
+    """Give the argument, else $RETABLE_SETTINGS, else `retable.toml` of the working folder, as an absolute path."""
     named = settings or os.environ.get("RETABLE_SETTINGS") or "retable.toml"
     return str(named) if _is_remote(named) else Path(named).absolute()
 
 
 def address_of(reference: Reference | None) -> SettingsAddress:
-    """Give the address at which any process finds these settings; a variable's text becomes its own address."""
+    """Give an address of these settings that any process can read; a variable's text becomes its own address."""
     found = reference_of(reference)
     if str(found).startswith(_VARIABLE):
         return to_address(str(Variable.get(str(found).removeprefix(_VARIABLE))))
@@ -37,7 +37,7 @@ def address_of(reference: Reference | None) -> SettingsAddress:
 
 
 def settings_of(reference: Reference | None) -> "Settings":
-    """Load the settings that a DAG names; what has not changed since is not read again."""
+    """Load the settings that a DAG names; unchanged settings are not read again."""
     from retable.settings.load import load_settings
 
     address = address_of(reference)
@@ -49,10 +49,10 @@ def settings_of(reference: Reference | None) -> "Settings":
 @contextmanager
 def lake_of(reference: Reference | None) -> Iterator["Lake"]:
     """Open the lake of these settings for as long as it is needed."""
-    # Loading what reads a lake takes longer than a DAG file may, so nothing of it is loaded before it is needed.
+    # Importing the lake's readers takes longer than a DAG file may, so it is done only when needed.
     from retable.ledger.lake.catalog import open_lake
 
-    # It says of every table that it reads files in its usual way: a task's log is for what the task has to say.
+    # It logs for every table that it reads files in its usual way; a task's log is for the task's own messages.
     logging.getLogger("pyiceberg.io").setLevel(logging.WARNING)
     lake = open_lake(settings_of(reference))
     try:
@@ -63,14 +63,14 @@ def lake_of(reference: Reference | None) -> Iterator["Lake"]:
 
 @lru_cache(maxsize=8)
 def _load(address: SettingsAddress, state: tuple[tuple[str, int, int], ...]) -> "Settings":
-    """Load settings once for each state of their files: a DAG file asks for them again and again."""
+    """Load settings once for each state of their files, because a DAG file requests them again and again."""
     from retable.settings.load import load_settings
 
     return load_settings(address)
 
 
 def _state(address: SettingsAddress) -> tuple[tuple[str, int, int], ...]:
-    """What tells a changed file: name, time, size. One that is not there has none, and loading says so."""
+    """The identity of a file's version: name, time, size. A missing file has none, and loading reports it."""
     if not isinstance(address, Path):
         return ()
     files = sorted(address.glob("*.toml")) if address.is_dir() else [address]

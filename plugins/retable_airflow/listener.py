@@ -1,6 +1,6 @@
-"""What happens beside Airflow's database: the pool is made where it is missing, and a run that ends gets its note.
+"""Writes to Airflow's database: the pool is created if it is missing, and a run that ends gets its note.
 
-A task may write neither: only Airflow's own components have its database. Whatever goes wrong here is logged, and stops
+Tasks can write neither: only Airflow's own components have access to its database. Any error here is logged, and stops
 no run.
 """
 
@@ -33,9 +33,9 @@ _COUNTED = {
 
 @hookimpl
 def on_starting(component: Any) -> None:
-    """Make the pool of Spark's slots when a component starts, with one slot; one that is there stays as it is.
+    """Make the pool of Spark's slots when a component starts, with one slot; an existing pool stays unchanged.
 
-    A task starts too, as a component of another kind, and has no database.
+    A task also starts as a component, of another kind, and has no database.
     """
     if not isinstance(component, Job):
         return
@@ -47,18 +47,18 @@ def on_starting(component: Any) -> None:
 
 @hookimpl
 def on_dag_run_success(dag_run: "DagRun", msg: str) -> None:
-    """Say in the run's note what it did."""
+    """Write into the run's note what it did."""
     _annotate(dag_run)
 
 
 @hookimpl
 def on_dag_run_failed(dag_run: "DagRun", msg: str) -> None:
-    """Say in the run's note how far it came."""
+    """Write into the run's note how far it came."""
     _annotate(dag_run)
 
 
 def note(results: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Put the results of a run's tasks into a line: what came, what became of it, the watermark, the seconds."""
+    """Put the results of a run's tasks into a line: messages, their outcome, the watermark, the seconds."""
     stages = {name: result for name, result in results.items() if "counts" in result}
     if not stages:
         return None
@@ -104,7 +104,7 @@ def _ensure_pool() -> None:
     from airflow.models.pool import Pool
     from airflow.utils.session import create_session
 
-    # Components start side by side, and one of them is the first.
+    # Components start at the same time, and only the first one creates the pool.
     with suppress(IntegrityError), create_session() as session:
         if session.scalar(select(Pool).where(Pool.pool == POOL)) is None:
             session.add(Pool(pool=POOL, slots=1, description="Spark jobs that may run at once", include_deferred=False))

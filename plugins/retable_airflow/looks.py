@@ -1,4 +1,4 @@
-"""What a triggerer saw lately of the lakes that its sensors wait for: hundreds of them wait for a few sources."""
+"""A triggerer's recent reads of lakes, shared by its sensors: hundreds of them wait for a few sources."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from retable.freshness.watermark import SourceLine
 
 KEPT_SECONDS = 10.0
-"""How long a look at a source stands for all who ask: a sixth of what a sensor waits between two looks."""
+"""How long a read of a source is shared: a sixth of what a sensor waits between two looks."""
 
 
 class Looks:
-    """The lines of sources, read by the first who asks and shared by those who ask soon after, in any thread."""
+    """The lines of sources, read by the first caller and shared with callers soon after, in any thread."""
 
     def __init__(self, kept: float = KEPT_SECONDS) -> None:
         self._kept = kept
@@ -26,7 +26,7 @@ class Looks:
         self._locks: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
 
     def lines(self, settings: str, names: Sequence[str]) -> "list[SourceLine] | None":
-        """How far the sources of these names are; None where a table is not there yet. NotFound for a source."""
+        """How far the sources of these names are; None if a table does not exist yet. NotFound for a source."""
         sources = set()
         for name in sorted(names, key=_is_table):
             try:

@@ -1,4 +1,4 @@
-"""Notifiers that need no provider: one that writes to a file, and one that posts to an address of a connection."""
+"""Notifiers that need no provider: one writes to a file, one posts to the address of a connection."""
 
 import json
 from contextlib import suppress
@@ -35,9 +35,9 @@ class FileNotifier(BaseNotifier):
 class WebhookNotifier(BaseNotifier):
     """Posts each alert as JSON to the address of a connection, with its password as a bearer token.
 
-    The address is `schema://host:port` and, where the connection has an extra `path`, that; the whole host may also be
-    an URL. It is one of https, of this machine, or of http where the connection has the extra `"allow_http": true`.
-    What answers with an error, with another address, or not within 20 seconds, is told again by the next look.
+    The address is `schema://host:port` plus the extra `path` of the connection, if it has one; the host may also be a
+    whole URL. It must use https, be on this machine, or use http if the connection has the extra `"allow_http": true`.
+    If the answer is an error or a redirect, or does not come within 20 seconds, the next look sends the alert again.
     """
 
     template_fields = ()
@@ -57,7 +57,7 @@ class WebhookNotifier(BaseNotifier):
 
 
 class _Staying(HTTPRedirectHandler):
-    """Follows no redirect: the token is for the address of the connection alone."""
+    """Follows no redirect: the token is only for the address of the connection."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -91,7 +91,7 @@ def _is_here(address: str) -> bool:
 
 
 def _check_reached(connection: Any, host: str) -> None:
-    """Check that neither the host nor what its name stands for is link-local: there clouds answer with keys."""
+    """Check that neither the host nor its IP addresses are link-local: clouds answer there with keys."""
     if connection.extra_dejson.get("allow_link_local") is True:
         return
     check_host(host)

@@ -1,10 +1,10 @@
-"""What Retable is to `airflow providers`; Airflow asks before it is itself whole, so nothing of it is loaded here."""
+"""Retable's entry in `airflow providers`; Airflow reads it while it is still loading, so nothing is loaded here."""
 
 from typing import Any
 
 
 def provider_info() -> dict[str, Any]:
-    """Tell the package's name, and the notifiers that it brings."""
+    """Give the package's name, and its notifiers."""
     return {
         "package-name": "retable",
         "name": "Retable",

@@ -55,9 +55,9 @@ def _dag(source: "SourceSettings", settings: Reference, access: dict[str, dict[s
         f"replay_changes__{source.name}",
         schedule=CronDataIntervalTimetable(schedule(source), timezone="UTC"),
         start_date=source.first or datetime(2000, 1, 1, tzinfo=UTC),
-        # A source that says where to start is caught up from there; else the first run is the next interval's.
+        # A source with a start is caught up from there; otherwise the first run is the next interval's.
         catchup=source.first is not None,
-        # Live runs go one after the other; a backfill counts its own beside them.
+        # Live runs go one after another; a backfill counts its own runs separately.
         max_active_runs=1,
         access_control=access,
         default_args={"retries": 2, "retry_delay": timedelta(minutes=1), "owner": source.owner or "retable"},
@@ -79,7 +79,7 @@ def _stages(source: "SourceSettings", settings: Reference) -> list[BaseOperator]
 
 
 def _deadline(source: "SourceSettings", settings: Reference) -> DeadlineAlert | None:
-    """At the SLA of a run the watermark is looked at, whether the run still goes on or not."""
+    """Check the watermark at the SLA of a run, whether or not the run has ended."""
     if source.sla is None:
         return None
     return DeadlineAlert(

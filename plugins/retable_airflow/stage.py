@@ -1,4 +1,4 @@
-"""Stages of a source as Airflow tasks: what they ask of Spark's door, and what the ledger says when it has ended."""
+"""Stages of a source as Airflow tasks: the Spark job that they start, and its result in the ledger."""
 
 import time
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ STAGES: dict[Job, tuple["Stage", ...]] = {
 """The stages that each job runs, in one Spark application."""
 
 _SHORT = timedelta(seconds=10)
-"""A wait for which a task keeps its slot: a trigger that fires as soon as the task is deferred may be missed."""
+"""A wait during which a task keeps its slot: a trigger that fires right after the deferral may be missed."""
 
 
 def stage(job: Job, source: str, settings: Reference | None = None, **task: Any) -> BaseOperator:
@@ -56,7 +56,7 @@ def schedule(source: "SourceSettings") -> str:
 
 
 def window_of(context: Context) -> str:
-    """Give the window of a run: the one it was asked for, else its data interval; a run with neither fails at once."""
+    """Give the window of a run: the requested one, else its data interval; a run with neither fails at once."""
     run = context["dag_run"]
     known = context["dag"].params
     if unknown := sorted(set(run.conf or {}) - set(known)):
@@ -83,7 +83,7 @@ class _StageOperator(BaseOperator):
         self._running: BaseOperator | None = None
 
     def execute(self, context: Context) -> dict[str, object]:
-        """Run the job, then say what the ledger has of it: a cluster's exit code gets lost.
+        """Run the job, then return its result from the ledger, because a cluster's exit code gets lost.
 
         A window in which nothing arrived starts no Spark.
         """
@@ -109,11 +109,11 @@ class _StageOperator(BaseOperator):
             return self._report(lake, window)
 
     def after_delay(self, context: Context, event: object) -> dict[str, object]:
-        """Go on where the delay is over."""
+        """Continue after the delay."""
         return self.execute(context)
 
     def on_kill(self) -> None:
-        """End what runs: marking the task, clearing it and a timeout come here."""
+        """End what runs: marking the task, clearing it and a timeout all call this."""
         if self._running is not None:
             self._running.on_kill()
 
@@ -124,13 +124,13 @@ class _StageOperator(BaseOperator):
         return lineage_of(self.settings, self.source, STAGES[self.job])
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> "OperatorLineage[Any, Any]":
-        """Name it again, with the gold tables of the window, which are known only now."""
+        """Name them again, with the gold tables of the window, which are known only now."""
         from retable_airflow.lineage import lineage_of
 
         return lineage_of(self.settings, self.source, STAGES[self.job], window_of(task_instance.get_template_context()))
 
     def _skip_paused(self, window: str) -> None:
-        """End a run of a source that the settings pause, and say so; a window that is recorded may still be run."""
+        """End the run of a source that the settings pause, and log it; a recorded window may still be run."""
         from retable.ledger.windows.recording import find_recorded
 
         source = settings_of(self.settings).source(self.source)
@@ -145,7 +145,7 @@ class _StageOperator(BaseOperator):
             )
 
     def _await_delay(self, window: str) -> None:
-        """Leave the slot until what proves a window's end has had its `delay` to arrive."""
+        """Free the slot until the evidence of a window's end has had its `delay` to arrive."""
         from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 
         source = settings_of(self.settings).source(self.source)
@@ -158,9 +158,9 @@ class _StageOperator(BaseOperator):
         time.sleep(max(left, timedelta()).total_seconds())
 
     def _closes_quiet(self, lake: "Lake", source: "Source", window: str, run_id: str) -> bool:
-        """Write the ledger of a window in which nothing arrived; False where there is something to do, or to look for.
+        """Write the ledger of a window in which nothing arrived; False if there may be something to do.
 
-        What is due is looked for only where the driver would look too: a worker may not reach a cluster's source.
+        Due windows are looked for only if the driver runs here too: a worker may not reach a cluster's source.
         """
         from retable.land.due import record_due
         from retable.ledger.windows.empty import close_empty

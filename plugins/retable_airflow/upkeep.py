@@ -1,4 +1,4 @@
-"""Keep the tables of the lake small and quick to read: once a day, source by source, and the record."""
+"""Keep the tables of the lake small and quick to read: once a day, source by source, then the ops tables."""
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -31,11 +31,11 @@ TABLES = Param(
 )
 _OPS = "ops"
 _LONGEST = timedelta(days=7)
-"""Longer ago no run began that ends now."""
+"""No run that ends now began longer ago."""
 
 
 def keep_tables(settings: Reference | None = None) -> list[DAG]:
-    """Make the DAG; none where the settings have no source."""
+    """Make the DAG; none if the settings have no source."""
     reference = reference_of(settings)
     loaded = settings_of(reference)
     sources = sorted(loaded.sources)
@@ -53,7 +53,7 @@ def keep_tables(settings: Reference | None = None) -> list[DAG]:
         tags=["retable", "keep_tables"],
         doc_md=DOC.format(settings=reference),
     ) as dag:
-        # One source's trouble is not another's; the pool says how many go on at once.
+        # A failure of one source does not stop the others; the pool limits how many run at once.
         _check() >> [_keep(name, reference) for name in (*sources, _OPS)]
     return [dag]
 
@@ -64,7 +64,7 @@ def _check() -> None:
 
 
 def _keep(name: str, settings: Reference) -> ActOperator:
-    """A task for the tables of one source, or for those of ops; the tables asked for may leave it nothing to do."""
+    """A task for the tables of one source, or for those of ops; the requested tables may leave it nothing to do."""
 
     def words(context: Context) -> tuple[str, list[str]]:
         return "" if name == _OPS else name, _chosen(name, settings, context)
@@ -97,7 +97,7 @@ def _chosen(name: str, settings: Reference, context: Context) -> list[str]:
 
 
 def _effect(lake: "Lake", context: Context) -> list[dict[str, Any]]:
-    """What this run did to each table, as ops.upkeep tells it."""
+    """What this run did to each table, from ops.upkeep."""
     from retable.ledger.read import read_upkeep
 
     rows = read_upkeep(lake, {"recorded_at": datetime.now(UTC) - _LONGEST})

@@ -1,4 +1,4 @@
-"""Watch the SLAs of the settings: every few minutes, and tell what is late and what is over."""
+"""Watch the SLAs of the settings: every few minutes, and send what is late and what is over."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,7 +19,7 @@ What is known is in `ops.incidents`. Settings: `{settings}`.
 
 
 def watch_tables(settings: Reference | None = None) -> list[DAG]:
-    """Make the DAG that watches; none where nothing has an SLA."""
+    """Make the DAG that watches; none if there is no SLA."""
     reference = reference_of(settings)
     loaded = settings_of(reference)
     if not any(each.sla for each in (*loaded.sources.values(), *loaded.tables.values())):
@@ -32,7 +32,7 @@ def watch_tables(settings: Reference | None = None) -> list[DAG]:
         max_active_runs=1,
         access_control=access_control(loaded),
         dagrun_timeout=timedelta(minutes=15),
-        # The next look comes soon, and an error of this one stands in its log.
+        # The next look comes soon, and an error of this look is in its log.
         default_args={"retries": 0},
         tags=["retable", "watch_tables"],
         doc_md=DOC.format(settings=reference),
@@ -47,5 +47,5 @@ class _WatchOperator(BaseOperator):
         self.settings = settings
 
     def execute(self, context: Context) -> list[dict[str, object]]:
-        """Look once; give what was told."""
+        """Look once; give the alerts that were sent."""
         return [alert.facts() for alert in watch(self.settings)]

@@ -1,4 +1,4 @@
-"""Replay windows on demand: in place, or beside gold, where a person sees the difference before it counts."""
+"""Replay windows on demand: in place, or next to gold, so that a person sees the difference before it counts."""
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ _WINDOW = r"^\d{8}T\d{4}Z$"
 
 
 def replay_window(settings: Reference | None = None) -> list[DAG]:
-    """Make the DAG; none where the settings have no source."""
+    """Make the DAG; none if the settings have no source."""
     reference = reference_of(settings)
     loaded = settings_of(reference)
     sources = sorted(loaded.sources)
@@ -89,7 +89,7 @@ def _arrange(settings: Reference, users: list[HITLUser] | None) -> None:
         _check(settings, context)
         return "in_place" if context["params"]["mode"] == IN_PLACE else "build"
 
-    # A build takes hours, and `drop` follows a comparison that failed.
+    # A build takes hours, and `drop` follows a failed comparison.
     @task(task_id="compare", retries=2, retry_delay=timedelta(seconds=10))
     def compare() -> dict[str, Any]:
         return _compare(settings, get_current_context())
@@ -110,20 +110,20 @@ def _arrange(settings: Reference, users: list[HITLUser] | None) -> None:
         defaults=[ApprovalOperator.REJECT],
         assigned_users=users,
         response_timeout=ANSWER_WITHIN,
-        # A scheduler that hears late that a task waits takes an answer of that second for a failure: it asks again.
+        # A scheduler that learns late that a task waits takes an answer of that second for a failure: ask again.
         retries=2,
         retry_delay=timedelta(seconds=10),
     )
     promote = ActOperator(task_id="promote", job="command", words=promote_words, settings=settings, report=_promoted)
     chosen = check()
     chosen >> in_place
-    # A teardown runs whatever came before, and says nothing of how the run ended.
+    # A teardown runs whatever happened before, and does not decide the state of the run.
     clean = drop().as_teardown(setups=build)
     chosen >> build >> compare() >> approve >> promote >> clean
 
 
 def _check(settings: Reference, context: Context) -> None:
-    """Refuse what cannot be done, with what would be right, before anything is begun."""
+    """Refuse what cannot be done, with what would be right, before anything begins."""
     from retable.errors import RetableError
     from retable.shadow.plan import check_windows
 
@@ -184,7 +184,7 @@ def _promote_words(settings: Reference, context: Context) -> tuple[str, list[str
 
 
 def _answer(context: Context) -> dict[str, Any]:
-    """What was answered to `approve`, and by whom; nothing where nobody was asked."""
+    """The answer to `approve`, and its author; nothing if no person was asked."""
     return context["ti"].xcom_pull(task_ids="approve") or {}
 
 
@@ -208,7 +208,7 @@ def _replayed(lake: "Lake", context: Context) -> dict[str, Any]:
 
 
 def _built(lake: "Lake", context: Context) -> list[str]:
-    """The tables that stand beside gold now."""
+    """The tables that exist next to gold now."""
     from retable.shadow.lake import the_shadow
 
     shadow = the_shadow(lake, context["params"]["source"])
@@ -216,7 +216,7 @@ def _built(lake: "Lake", context: Context) -> list[str]:
 
 
 def _promoted(lake: "Lake", context: Context) -> list[str]:
-    """The tables that were promoted; a shadow that still stands was not."""
+    """The tables that were promoted; a shadow that still exists was not."""
     from retable.shadow.lake import find_shadow
 
     if find_shadow(lake, context["params"]["source"]) is not None:
@@ -227,7 +227,7 @@ def _promoted(lake: "Lake", context: Context) -> list[str]:
 
 
 def _compare(settings: Reference, context: Context) -> dict[str, Any]:
-    """The differences as facts, and as the text that a person decides by."""
+    """The differences as facts, and as the text for a person's decision."""
     from retable.cli.look_after.shadow import difference_json, differences
 
     with lake_of(settings) as lake:
@@ -239,7 +239,7 @@ def _compare(settings: Reference, context: Context) -> dict[str, Any]:
 
 
 def _drop(settings: Reference, context: Context) -> list[str]:
-    """Drop the shadow, but for one that was approved: it is gone, or `promote` failed and is to be cleared."""
+    """Drop the shadow, unless it was approved: then it is gone, or `promote` failed and can be cleared."""
     from retable.shadow.lake import drop_shadow
 
     if _answer(context).get("chosen_options") == [ApprovalOperator.APPROVE]:

@@ -1,4 +1,4 @@
-"""`retable …`: every command of docs/concepts/flow.md's picture, for a person at a terminal or a script."""
+"""`retable …`: every command in the picture of docs/concepts/flow.md, for a person at a terminal or a script."""
 
 import io
 import sys
@@ -7,7 +7,7 @@ from retable.cli.app import app
 
 
 def main() -> None:
-    """Run the command line; results are UTF-8 whatever the terminal's locale says."""
+    """Run the command line; results are UTF-8 in every locale."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     app(prog_name="retable")

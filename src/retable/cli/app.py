@@ -1,4 +1,4 @@
-"""The command line, and the options that all of its commands know."""
+"""The command line, and the options of all its commands."""
 
 from importlib.metadata import version
 from pathlib import Path

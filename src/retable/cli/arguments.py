@@ -1,4 +1,4 @@
-"""The arguments that several commands take, and what the first of them opens."""
+"""The arguments that several commands take, and the lake that they open."""
 
 from datetime import datetime
 from typing import Annotated
@@ -32,7 +32,7 @@ def settings_of(ctx: typer.Context) -> Settings:
 
 
 def lake_of(ctx: typer.Context) -> Lake:
-    """Open the lake of these settings to read; a catalog that is older than the warehouse is told, and read."""
+    """Open the lake of these settings to read; warn if the catalog is older than the warehouse, and read it anyway."""
     lake = open_lake_to_read(settings_of(ctx))
     if behind := runs_behind(lake):
         say(f"warning: {older(lake.settings.lake, behind)}")
@@ -40,14 +40,14 @@ def lake_of(ctx: typer.Context) -> Lake:
 
 
 def newest_lake(ctx: typer.Context) -> Lake:
-    """Open the lake of these settings to read; CatalogMismatch where its catalog is not the newest."""
+    """Open the lake of these settings to read; CatalogMismatch if its catalog is not the newest."""
     lake = open_lake_to_read(settings_of(ctx))
     check_newest(lake)
     return lake
 
 
 def lake_to_write(ctx: typer.Context) -> Lake:
-    """Open the lake of these settings to write, as a run of its own, and close it when the command ends."""
+    """Open the lake of these settings to write, as a separate run, and close it when the command ends."""
     lake = open_lake(settings_of(ctx))
     begin_run(lake)
     ctx.call_on_close(lambda: end_run(lake))
@@ -55,7 +55,7 @@ def lake_to_write(ctx: typer.Context) -> Lake:
 
 
 def instant(text: str) -> datetime:
-    """Read a time as the command line takes it: ISO 8601 with a zone."""
+    """Read a time of the command line: ISO 8601 with a zone."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

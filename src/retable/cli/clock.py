@@ -1,4 +1,4 @@
-"""Where a command takes the time, its name and its user's name from: rooms get them as arguments."""
+"""A command's time, run name and user name: other packages get them as arguments."""
 
 import getpass
 import os
@@ -20,13 +20,13 @@ def now() -> datetime:
 
 
 def new_run() -> NewRun:
-    """Name a run by its moment, and by chance where two begin at once."""
+    """Name a run by its moment, with a random part in case two begin at once."""
     began = now()
     return NewRun(f"{began:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}", began)
 
 
 def user() -> str:
-    """Name the user; one that the system does not know, as in a container, by number."""
+    """Name the user; by number if the system does not know the name, as in a container."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -1,6 +1,6 @@
-"""The commands by name: what the overview prints of them, and the module that is imported when one of them is called.
+"""The commands by name: their line in the overview, and the module that is imported when a command is called.
 
-Most commands need a part of the libraries only, and the overview needs none of them.
+Most commands need only some of the libraries, and the overview needs none of them.
 """
 
 import gc
@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command, or a group of some, of a module below `retable.cli`; `words` are the first ones of its help."""
+    """A command, or a group of commands, in a module below `retable.cli`; `words` are the first words of its help."""
 
     panel: str
     module: str
@@ -152,7 +152,7 @@ COMMANDS: dict[str, Command] = {
 
 
 def overview() -> dict[str, TyperCommand]:
-    """Give the commands as the overview prints them: they have no options, and do nothing."""
+    """Give the commands as the overview prints them: without options and without effect."""
     return {
         name: TyperCommand(name, help=command.words, rich_help_panel=command.panel)
         for name, command in COMMANDS.items()
@@ -160,14 +160,14 @@ def overview() -> dict[str, TyperCommand]:
 
 
 def load_command(name: str) -> Any:
-    """Import a command, or a group of some; its module has it in `app`."""
+    """Import a command or a group of commands; its module has it in `app`."""
     group = typer.main.get_group(_import(f"retable.cli.{COMMANDS[name].module}").app)
     group.name = name
     return group.commands.get(name, group)
 
 
 def _import(name: str) -> Any:
-    """Import a module without the collector, which would look through all that was imported again and again."""
+    """Import a module with the garbage collector off, which would scan all imported objects again and again."""
     if name in sys.modules:
         return sys.modules[name]
     gc.disable()

@@ -1,4 +1,4 @@
-"""How the command line reads its options and how it ends: exit codes, and the words of an error."""
+"""How the command line reads its options and how it ends: exit codes, and the texts of errors."""
 
 import errno
 import os
@@ -30,7 +30,7 @@ _NEXT_STEP = {
 class CommandLine(TyperGroup):
     """The commands with the codes of `retable.exit_codes`; an error of usage is the user's to solve.
 
-    The options `--settings` and `--debug` may stand before or behind the command.
+    The options `--settings` and `--debug` may come before or after the command.
     """
 
     debug = False
@@ -42,7 +42,7 @@ class CommandLine(TyperGroup):
         return super().parse_args(ctx, _hoisted(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        # A command may be of two words; the first one alone is a command, too.
+        # A command may have two words; the first word alone is a command, too.
         joined = " ".join(args[:2])
         name, command, rest = super().resolve_command(ctx, [joined, *args[2:]] if joined in self.commands else args)
         return name, command if name is None else load_command(name), rest
@@ -77,7 +77,7 @@ class CommandLine(TyperGroup):
 
 
 def _hoisted(args: list[str]) -> list[str]:
-    """Move the options that may stand anywhere to the front; behind `--` nothing is an option."""
+    """Move the options that may be anywhere to the front; after `--` nothing is an option."""
     front: list[str] = []
     rest: list[str] = []
     at = 0

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: what a command does before it ends, and with which code."""
+"""Ctrl-C and SIGTERM: what a command does before it ends, and its exit code."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupted(BaseException):
-    """A signal told this process to end; no `except Exception` on the way keeps it."""
+    """A signal asked this process to end; no `except Exception` catches it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -24,7 +24,7 @@ class Interrupted(BaseException):
 
 @contextmanager
 def before_interrupts(act: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Raise Interrupted where a signal comes, in the main thread, and do this before: nothing may wait any longer."""
+    """Raise Interrupted on a signal, in the main thread, after calling `act`: nothing may wait any longer."""
 
     def end(number: int, _: FrameType | None) -> None:
         act()

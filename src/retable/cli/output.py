@@ -1,4 +1,4 @@
-"""What the commands say: results on stdout, words on stderr, and never a control character of somebody else's."""
+"""The output of commands: results on stdout, messages on stderr, and no control characters from foreign texts."""
 
 import json
 import sys
@@ -29,12 +29,12 @@ def print_line(line: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Write a result as JSON; UTF-8 is unescaped, as far as a terminal shows it."""
+    """Write a result as JSON; UTF-8 is not escaped, as far as a terminal shows it."""
     print_line(printable_json(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 def print_json_rows(values: Iterable[Any]) -> None:
-    """Write a list as `print_json` does, one value at a time: they need not all be there at once."""
+    """Write a list as `print_json` does, one value at a time, so that not all values need to be in memory."""
     before = "["
     for value in values:
         text = json.dumps(value, ensure_ascii=False, indent=2)
@@ -54,7 +54,7 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 
 def print_facts(facts: Mapping[str, object]) -> None:
-    """Write one thing and what is known of it, a line each; an empty line parts it from the next."""
+    """Write one thing and its facts, one line each; an empty line separates it from the next."""
     width = max(map(len, facts))
     for name, value in facts.items():
         if value is not None:

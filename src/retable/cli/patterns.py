@@ -1,4 +1,4 @@
-"""Patterns of the settings that speak of no table: of a misspelled one nothing else would tell."""
+"""Patterns of the settings that match no table: nothing else would show a misspelled pattern."""
 
 from collections.abc import Iterable
 
@@ -10,9 +10,9 @@ from retable.model.event import TableName
 
 
 def warn_of_patterns(lake: Lake, source: str | None = None, seen: Iterable[TableName] = ()) -> None:
-    """Say which `[tables."…"]` match neither a table that was ever recorded nor one `seen` now of a source.
+    """Say which `[tables."…"]` match neither a table that was ever recorded nor a table `seen` now in a source.
 
-    Nothing is said while some other source was never replayed: its tables are not known yet.
+    Nothing is said until every other source has been replayed, because its tables are not known before.
     """
     rows = scan(lake, lake.find("ops.tables")).to_pylist()
     known = {TableName(row["database"], row["schema"], row["table"]) for row in rows}.union(seen)

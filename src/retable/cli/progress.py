@@ -1,4 +1,4 @@
-"""What a run says while it runs: a line when a stage ends, and on a terminal the stage that is under way."""
+"""The progress of a run: a line when a stage ends, and on a terminal the present stage."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -38,25 +38,25 @@ class WindowProgress:
             error.add_note(self._at)
 
     def begin(self, number: int, window: str, stage: str) -> None:
-        """Say which stage of which window is under way; an error notes it."""
+        """Show the stage and window that begin; an error notes them."""
         self._at = f"in {' of '.join(filter(None, (stage, window)))}"
         self._where = f"[{number}/{self._windows}] {window} {stage:{_WIDTH}}"
         self.step("")
 
     def skip(self, number: int, windows: Sequence[Window]) -> None:
-        """Say which windows are passed over, because nothing arrived in them."""
+        """Show which windows are skipped because nothing arrived in them."""
         last = number + len(windows) - 1
         numbers = str(number) if number == last else f"{number}-{last}"
         names = windows[0].name if number == last else f"{windows[0].name} to {windows[-1].name}"
         say(f"[{numbers}/{self._windows}] {names} nothing arrived")
 
     def step(self, what: str) -> None:
-        """Say where a stage is; only a terminal shows it."""
+        """Show the step of a stage; only on a terminal."""
         if self._live is not None:
             self._live.update(escape(printable(f"{self._where} {what}")))
 
     def done(self, report: StageReport) -> None:
-        """Say what a stage did, and what it did to each table."""
+        """Show what a stage did, and what it did to each table."""
         outcome = _counts(report.counts) if report.wrote else "nothing new"
         say(f"{self._where} {outcome} · {report.seconds:.1f} s")
         if report.stage == "replay" and report.wrote:

@@ -1,4 +1,4 @@
-"""What decoding knows beside the message."""
+"""The context of decoding: what is known besides the message."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ def no_keys(_: TableName) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeContext:
-    """What the settings say of a message's source; `source_format` is a name of docs/formats.md.
+    """What the settings say about a message's source; `source_format` is a name of docs/formats.md.
 
-    `keys_of` gives the key columns that the settings, or a dump of its schema, name for a table, where the message
-    names none. A value longer than `max_message` bytes is refused before it is read. `canary` is the table whose rows
-    only prove how far the source is read; `recorded_ms` is when the window was recorded, epoch milliseconds: no message
-    of it is younger. `options` are those of the format.
+    `keys_of` gives the key columns that the settings, or a dump of the schema, name for a table whose messages name
+    none. A value longer than `max_message` bytes is refused before it is read. `canary` is the table whose rows only
+    prove how far the source is read. `recorded_ms` is when the window was recorded, in epoch milliseconds: no message
+    of the window is younger. `options` are those of the format.
     """
 
     source_format: str

@@ -1,4 +1,4 @@
-"""How values stand in text by the type that a statement declares, in the words of the database that it was told to."""
+"""The encoding of values as text, by the type that a statement declares in the dialect of its database."""
 
 from retable.values.encodings import ClockTime, Day, Encoding, Truth, Untyped, WallClock
 from retable.values.mysql_encoding import base_type, mysql_encoding
@@ -16,9 +16,9 @@ _OTHERS: dict[str, dict[str, Encoding]] = {
 
 
 def declared_encoding_of(declared: str, system: str) -> Encoding:
-    """Tell how values of a declared type stand; Untyped: in the form that its gold type usually has.
+    """Give the encoding of values of a declared type; Untyped means the usual encoding of its gold type.
 
-    A TIMESTAMP of SQL Server is a row's version, and one of Oracle a wall clock unless it has a zone.
+    A TIMESTAMP of SQL Server is a row version. A TIMESTAMP of Oracle is a wall clock unless it has a zone.
     """
     if system in _MYSQL:
         return mysql_encoding(declared)

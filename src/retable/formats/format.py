@@ -1,4 +1,4 @@
-"""What tells one message format from another: one record, at the foot of the format's own file."""
+"""The record that defines a message format; each format's module ends with its own."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from retable.values.times import ValueRules
 
 
 def across_the_stream(_: str | None) -> Scope:
-    """Say that messages carry an order of their own, which holds across partitions."""
+    """Scope of messages that carry their own order, which holds across partitions."""
     return "stream"
 
 
 def inside_a_partition(_: str | None) -> Scope:
-    """Say that messages tell no order, so that of every change the offset does."""
+    """Scope of messages without an order: the offset orders all changes."""
     return "partition"
 
 
@@ -42,56 +42,56 @@ def _always(_: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Format:
-    """A message format: how it decodes, how its values stand, what it needs and what it cannot tell."""
+    """A message format: its decoder, the encoding of its values, what it needs and what it cannot know."""
 
     name: str
-    """The name by which settings choose it: docs/formats.md."""
+    """The name that settings use: docs/formats.md."""
     version: str
-    """Changes when the events of the same messages change: windows that another version decoded are stale."""
+    """Changes when the events of the same messages change: windows decoded by another version are stale."""
     decode: Callable[[RawMessage, DecodeContext], list[ChangeEvent]]
-    """Decode one message whole; MessageError says why it cannot be."""
+    """Decode one whole message; MessageError gives the reason if this fails."""
 
     encoding: Callable[[str | None], Encoding]
-    """How values of a wire type stand; None is a message without types."""
+    """The encoding of values of a type in the message; None is a message without types."""
     default_type: Callable[[str], GoldType | str | None]
-    """The type of a column that no statement declared, by wire type: a gold type, or a type's text in the dialect of
-    the source, or None for a wire type that the format does not know."""
+    """The type of a column that no statement declared, by its type in the message: a gold type, a type's text in the
+    dialect of the source, or None for a type that the format does not know."""
     declared_encoding: Callable[[Encoding, str | None, GoldType, ValueRules], Encoding] = _declared_encoding
-    """How values stand whose wire type leaves it open: by the column's declared type, its gold type and the rules."""
+    """The encoding that the type in the message leaves open: by the declared type, the gold type and the rules."""
     implied_change: Callable[[str, TableName], SchemaChange | None] = _nothing
-    """What a statement that came without its text means, where its `op_raw` alone tells."""
+    """The meaning of a statement that came without its text, if its `op_raw` alone shows it."""
     snapshot_op: str | None = None
     """The `op_raw` of statements by which a snapshot declares tables, also those of which it captures no row."""
 
     order_scope: Callable[[str | None], Scope]
-    """How far the order of changes reaches, by the database behind the source."""
+    """The scope of the order of changes, by the database system of the source."""
     partitions_in_order: bool
-    """Whether the producer writes each partition in the order of the source, so that what proves one partition fresh
-    proves all."""
+    """Whether the producer writes each partition in the order of the source, so that the proof of one partition's
+    freshness holds for all."""
     topic_per_table: bool = False
-    """Whether each table has a topic of its own, unless a router joins them, and what is no row comes in others."""
+    """Whether each table has a separate topic, unless a router joins them; messages without rows have other topics."""
     binlog_position: Callable[[str, int], int | None] = _no_binlog
-    """The place in this format's order of a file of the binlog and an offset in it, as a dump names them."""
+    """The position in this format's order of a binlog file and an offset in it, as a dump names them."""
     options_decide_numbers: bool = False
     """Whether the format's options decide how numbers and text of one column are read."""
 
     options: type[FormatOptions] = FormatOptions
     """The settings of a source that only this format reads; the docstring of each says what it decides."""
     needs: tuple[str, ...] = ()
-    """The options that it cannot do without."""
+    """The required options."""
     drafts: tuple[Mapping[str, str], ...] = ({},)
     """Options that `retable init` tries, the strictest first."""
     untyped: tuple[str, ...] = ()
-    """The options that say how values stand in messages without types, which `retable init` then writes."""
+    """The options that set the encoding of values in messages without types; `retable init` then writes them."""
     is_own: Callable[[bytes], bool] = _always
-    """Tell a message from those of another format that reads as this one."""
+    """Whether a message is of this format and not of another one that decodes alike."""
     marks: tuple[str, ...] = ()
-    """Names of fields of JSON, by which messages that do not decode show which format comes nearest."""
+    """JSON field names that show which format is nearest for messages that do not decode."""
 
     time_zone: str
     """What the setting `time_zone` decides, in words."""
     cannot_tell: tuple[str, ...]
-    """What no message tells, sentence by sentence as docs/formats.md does."""
+    """What no message contains, one sentence each as in docs/formats.md."""
 
     def words(self, option: str) -> str:
         """Say what one of its options decides."""

@@ -18,7 +18,7 @@ _NUMBERS = frozenset(bytes([first]) for first in b"-0123456789")
 
 
 def read_image(text: str) -> dict[str, str | None]:
-    """Read an image: strings unescaped, null as None, every other token as it stands (numbers, true, nested JSON)."""
+    """Read an image: strings unescaped, null as None, every other token unchanged (numbers, true, nested JSON)."""
     try:
         return _SIMPLE.decode(text)
     except msgspec.ValidationError:
@@ -31,12 +31,12 @@ def numbers_in(text: str) -> frozenset[str]:
 
 
 def write_image(tokens: Mapping[str, Raw | str | None]) -> str:
-    """Write an image from a message's own tokens, which stay as they are, or from raw values."""
+    """Write an image from a message's own tokens, unchanged, or from raw values."""
     return _ENCODER.encode(tokens).decode()
 
 
 def keys_in(images: Sequence[str], keys: tuple[str, ...]) -> list[bytes]:
-    """Write the keys of rows as `key_text` does, reading only their own columns of the images."""
+    """Write the keys of rows as `key_text` does, reading only the key columns of the images."""
     decoder = images_decoder(keys, frozenset(keys))
     if decoder is None:
         return [key_text(read_image(image), keys).encode() for image in images]
@@ -49,9 +49,9 @@ def keys_in(images: Sequence[str], keys: tuple[str, ...]) -> list[bytes]:
 def images_decoder(
     names: tuple[str, ...], as_tokens: frozenset[str]
 ) -> "msgspec.json.Decoder[list[msgspec.Struct]] | None":
-    """Read these columns of an array of images, `column_0` and so on; None where msgspec cannot spell the name of one.
+    """Compile a decoder of these columns in an array of images (`column_0` …); None if msgspec cannot spell a name.
 
-    A column of `as_tokens` gives its tokens; every other one text or null, and nothing else may stand there.
+    A column of `as_tokens` gives its tokens. Every other column gives text or null, and no other values may occur.
     """
     if len(set(names)) < len(names) or any(_ESCAPED.search(name) for name in names):
         return None
@@ -62,12 +62,12 @@ def images_decoder(
 
 
 def key_text(image: Mapping[str, str | None], keys: Sequence[str]) -> str:
-    """Write the key of a row as a JSON array of its raw values; a key column that is not in the image is null."""
+    """Write the key of a row as a JSON array of its raw values; a key column that is missing in the image is null."""
     return _ENCODER.encode([image.get(key) for key in keys]).decode()
 
 
 def raw_value_of(token: bytes) -> str | None:
-    """The value of a token: a string unescaped, null as None, any other token as it stands."""
+    """The value of a token: a string unescaped, null as None, any other token unchanged."""
     if token == b"null":
         return None
     return _STRING.decode(token) if token.startswith(b'"') else token.decode()

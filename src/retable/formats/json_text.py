@@ -1,8 +1,8 @@
-"""Strict JSON: a text is taken only if every reader would understand the same by it.
+"""Strict JSON: a text is accepted only if every reader would understand the same.
 
-Refused, with the place: bytes that are not UTF-8, a name that stands twice in one object (most readers take the
-last one in silence), NaN and Infinity, half of a surrogate pair, bare control characters, text behind the document,
-and what is larger than any message needs to be. A byte order mark is dropped.
+Refused, with the location: bytes that are not UTF-8, a duplicate name in one object (most readers take the last one
+without an error), NaN and Infinity, half of a surrogate pair, bare control characters, text after the document, and
+anything larger than a message needs to be. A byte order mark is dropped.
 """
 
 import json
@@ -36,10 +36,10 @@ _T = TypeVar("_T")
 def read_json(
     value: bytes, decoder: msgspec.json.Decoder[_T], unread: Callable[[_T], Iterable[Raw | UnsetType]] | None = None
 ) -> _T:
-    """Decode one strict JSON document to the decoder's type; Malformed or TooLarge say what is wrong and where.
+    """Read one strict JSON document as the decoder's type; Malformed or TooLarge say what is wrong and where.
 
-    `unread` gives what a type leaves Raw that has a field for each name, UNSET where it is not there: that makes the
-    proof of strictness cheap. A Raw that it does not give is left to whoever reads it, by `check_shared`.
+    `unread` gives the parts that a type leaves Raw although it has a field for each name, UNSET if they are missing:
+    this makes the strictness check cheap. The caller must check any other Raw with `check_shared`.
     """
     value = value.removeprefix(BYTE_ORDER_MARK)
     try:
@@ -59,7 +59,7 @@ def check_strict(value: bytes) -> None:
 
 
 def check_shared(part: bytes) -> None:
-    """Refuse a part of a message that is not strict JSON; where neighbours share it, it is checked once."""
+    """Refuse a part of a message that is not strict JSON; a part shared by adjacent messages is checked once."""
     if len(part) > _LONG_PART:
         check_strict(part)
     else:
@@ -67,7 +67,7 @@ def check_shared(part: bytes) -> None:
 
 
 def check_json(text: str) -> None:
-    """Refuse what is not strict JSON: slower than `_is_plain`, and it says why."""
+    """Refuse what is not strict JSON; slower than `_is_plain`, but it gives the reason."""
     if not text.strip(" \t\r\n"):
         raise Malformed("the message is empty")
     if not _is_shallow(text):
@@ -90,10 +90,10 @@ def _utf8(value: bytes) -> str:
 
 
 def _is_whole(value: bytes, found: object, unread: Iterable[Raw | UnsetType]) -> bool:
-    """Prove by what was read of these bytes that nothing in them is refused; False proves nothing.
+    """Prove from the parsed result that these bytes contain nothing refused; False proves nothing.
 
-    Written again, a document can only become shorter: by blanks, by an escape, by the sign of -0, by a name that no
-    field has, and by what another one of the same name hid. So one that stays as long has none of them.
+    Encoding a document again can only make it shorter: by blanks, an escape, the sign of -0, a name without a field, or
+    a value hidden by a duplicate name. A document of the same length therefore has none of them.
     """
     if len(_ENCODER.encode(found)) != len(value) or not _has_short_parts(value):
         return False
@@ -106,10 +106,10 @@ def _is_whole(value: bytes, found: object, unread: Iterable[Raw | UnsetType]) ->
 
 
 def _is_plain(value: bytes) -> bool:
-    """Prove in a few passes of C that nothing in these bytes is refused; False proves nothing.
+    """Prove with a few passes in C that these bytes contain nothing refused; False proves nothing.
 
-    The last one of equal names wins in `_LOOSE`. So a document that stays as long on the way there and back repeats
-    none, and neither does one that keeps all of its quotation marks; only one escape could hide some of these.
+    In `_LOOSE` the last of equal names wins. A document whose length survives the round trip therefore repeats no name.
+    The same holds if all quotation marks survive, unless an escape hides some of them.
     """
     if not _has_short_parts(value):
         return False
@@ -128,7 +128,7 @@ _LOOSE = msgspec.json.Decoder(float_hook=Raw)
 
 
 def _has_short_parts(value: bytes) -> bool:
-    """Say that no name and no number can be too long; a longer number shows at every step of `_STRIDE`."""
+    """Whether no name and no number can be too long; a longer number shows at every step of `_STRIDE`."""
     if len(value) <= MAX_DIGITS:
         return True
     if len(value) > MAX_NAME_LENGTH:
@@ -138,7 +138,7 @@ def _has_short_parts(value: bytes) -> bool:
 
 
 def _is_shallow(text: str) -> bool:
-    """Count brackets outside strings, without recursion; what is wrong in a text that is no JSON, a parser tells."""
+    """Count brackets outside strings, without recursion; the errors of invalid JSON are left to a parser."""
     if text.count("{") + text.count("[") <= MAX_DEPTH:
         return True
     steps = (1 if bracket in b"{[" else -1 for bracket in _brackets(text))
@@ -146,7 +146,7 @@ def _is_shallow(text: str) -> bool:
 
 
 def _brackets(text: str) -> bytes:
-    """Give the brackets outside strings; inside one, a quotation mark follows an odd run of backslashes."""
+    """Give the brackets outside strings; a quotation mark inside a string follows an odd number of backslashes."""
     outside = text.replace("\\\\", "").replace('\\"', "").split('"')[::2]
     return "".join(outside).encode().translate(None, delete=_NO_BRACKETS)
 

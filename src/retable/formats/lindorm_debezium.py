@@ -1,15 +1,15 @@
 """lindorm_debezium: row changes of Lindorm, as its data subscription writes them to Kafka ("Debezium Format V2.0").
 
-Written by Alibaba Cloud's Lindorm for wide tables (seen: the messages of its documentation, whose `version` is v1.0 and
-v2.0 and says nothing). One message is one row:
+Written by Alibaba Cloud's Lindorm for wide tables (seen: the messages of its documentation, whose `version` is v1.0 or
+v2.0 and has no meaning). One message is one row:
 
     {"schema":{},"payload":{"op":"u","ts_ms":1465491411815,"before":{"id":"1004","name":"Jane"},"after":{"id":"1004"},
      "source":{"version":"v1.0","db":"ld-x","namespace":"default","table":"t","ts_ms":1465491411807}}}
 
-Only the envelope is Debezium's: no connector, no position, no key, no statement, no heartbeat. Both images are whole
-rows, so a column that is missing in `after` was deleted and is NULL. Order is the offset alone. A table of the HBase
-interface (`model = "hbase"`) has its key in the column `ROW` and the base64 of its bytes in every column. Users' side:
-docs/formats.md.
+Only the envelope is Debezium's: there is no connector, position, key, statement or heartbeat. Both images are whole
+rows, so a column that is missing in `after` was deleted and is NULL. Only the offset gives the order. A table of the
+HBase interface (`model = "hbase"`) has its key in the column `ROW`, and every column is the base64 of its bytes. For
+users: docs/formats.md.
 """
 
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ ROW = "ROW"
 
 _OPS: dict[str, Op] = {"c": "INSERT", "u": "UPDATE", "d": "DELETE", "r": "READ"}
 _FILLED = frozenset({("c", False, True), ("r", False, True), ("u", True, True), ("u", False, True), ("d", True, False)})
-"""Which of the before and the after image an operation fills; no other filling has a meaning."""
+"""Which of the before and after images an operation fills. Other combinations have no meaning."""
 
 _BASE64 = "base64"
 _NULL = Raw(b"null")
@@ -85,14 +85,14 @@ class _Payload(msgspec.Struct, gc=False):
 
 
 class _Envelope(msgspec.Struct, gc=False):
-    """A whole message; UNSET is what is not there."""
+    """A whole message; UNSET is a missing field."""
 
     payload: _Payload
     schema: Raw | UnsetType = UNSET
 
     @property
     def unread(self) -> list[Raw | UnsetType]:
-        """What the types leave as it is, but for the schema part."""
+        """The parts that the types leave unparsed, except the schema part."""
         payload = self.payload
         return [payload.source.version, *(payload.before or {}).values(), *(payload.after or {}).values()]
 
@@ -114,7 +114,7 @@ class _Schema(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class _SchemaPart:
-    """The wire types of the columns, and whether all of them are known."""
+    """The types of the columns in the message, and whether all of them are known."""
 
     types: dict[str, str]
     known: bool
@@ -131,7 +131,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     envelope = read_json(message.value, _ENVELOPE, _UNREAD)
     payload, source = envelope.payload, envelope.payload.source
     name = known_table(source.db, source.namespace or None, source.table) if source.db and source.table else None
-    # A row without any column is none.
+    # A row without columns counts as no row.
     before, after = payload.before or None, payload.after or None
     op = _operation(payload.op, before, after, name)
     rows = [row for row in (before, after) if row is not None]
@@ -210,7 +210,7 @@ def _whole(after: _Row, before: _Row | None) -> _Row:
 def _check_columns(
     rows: list[_Row], schema_part: _SchemaPart, name: TableName | None, keys: tuple[str, ...] | None
 ) -> None:
-    """Refuse a column that the schema part does not describe; one that only the schema has is deleted, so NULL."""
+    """Refuse a column that the schema part does not describe; a column only in the schema is deleted, so NULL."""
     for row in rows:
         if unknown := row.keys() - schema_part.types.keys():
             text = f"the column {min(unknown)[:100]!r} of the row is not in the schema part"
@@ -241,7 +241,7 @@ def _time(milliseconds: int) -> int | None:
 
 
 def _schema_part(text: bytes) -> _SchemaPart | None:
-    """The wire types of the schema part, None where it has none; neighbours of one table share the very same map."""
+    """The types of the schema part, None if it has none; adjacent messages of one table share the same map."""
     return _read_schema(text) if len(text) > _LONG_SCHEMA else _remembered_schema(text)
 
 
@@ -283,12 +283,12 @@ _GOLD_TYPES: dict[str, GoldType] = {
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Tell how values of a wire type stand in a message; what the format does not know is text."""
+    """Give the encoding of values of a type in the message; an unknown type is text."""
     return Untyped(base64=True) if wire_type is None else _FORMS.get(wire_type, Text())
 
 
 def default_type(wire_type: str) -> GoldType | None:
-    """The gold type of a column: no statement ever tells one."""
+    """Give the gold type of a column; no statement declares one."""
     return _GOLD_TYPES.get(wire_type)
 
 

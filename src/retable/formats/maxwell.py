@@ -6,10 +6,10 @@ change or one DDL statement:
     {"database":"shop","table":"t","type":"update","ts":1477053234,"xid":23396,"commit":true,
      "data":{"id":1,"c":"y"},"old":{"c":"x"}}
 
-`data` is the row after the change, of a delete the row before it; `old` lists old values of changed columns. The key
-columns stand in `primary_key_columns`, if the producer is set so, else in the Kafka key, in small letters. A statement
-has no `data` but `def`, the table as it is then, and `sql`; one about several tables comes once for each of them.
-Order is the offset alone. Users' side: docs/formats.md.
+`data` is the row after the change, for a delete the row before it; `old` lists old values of changed columns. The key
+columns are in `primary_key_columns` if the producer is configured so, else in the Kafka key, in lower case. A statement
+has no `data` but `def`, the resulting table, and `sql`; a statement about several tables comes once for each of them.
+Only the offset gives the order. For users: docs/formats.md.
 """
 
 import re
@@ -56,7 +56,7 @@ _STATEMENTS = frozenset(f"{what}-{done}" for what in ("database", "table") for d
 _ABOUT_SEVERAL = re.compile(
     r"(?:\s+|/\*(?:[^*]|\*(?!/))*\*/|(?:--|\#)[^\n]*)*+(?:DROP|RENAME)\s+TABLES?\b", re.IGNORECASE
 )
-"""The begin of statements that may be about several tables, behind comments."""
+"""The begin of statements that may be about several tables, after comments."""
 _SOUND_BITS = 31
 
 _Row = dict[str, Raw]
@@ -65,7 +65,7 @@ _Time = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 
 
 class _Envelope(msgspec.Struct, gc=False):
-    """A whole message, but for what the producer may add; UNSET is what is not there, and null means the same."""
+    """A whole message, without optional additions of the producer; UNSET is a missing field and equals null."""
 
     type: str
     database: str
@@ -80,7 +80,7 @@ class _Envelope(msgspec.Struct, gc=False):
 
     @property
     def unread(self) -> list[Raw | UnsetType]:
-        """What the types leave as it is."""
+        """The parts that the types leave unparsed."""
         return [self.definition, *(self.data or {}).values(), *(self.old or {}).values()]
 
 
@@ -107,7 +107,7 @@ def _other(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> 
     if is_statement and not envelope.sql:
         raise Malformed("a statement without its text", place="sql")
     sql = envelope.sql or ""
-    # Its text names all of its tables, and what comes once for each of them is then told to be one statement.
+    # The text names all of its tables, so the copies for each table are recognized as one statement.
     table = None if _ABOUT_SEVERAL.match(sql) else envelope.table or None
     return ChangeEvent(
         source_format=NAME,
@@ -171,7 +171,7 @@ def _keys(
 
 
 def _message_key(message: RawMessage, row: _Row) -> tuple[str, ...] | None:
-    """The key columns that a Kafka key names, as the row spells them; None where it names none of the row."""
+    """The key columns that a Kafka key names, in the spelling of the row; None if it names no column of the row."""
     if message.key is None:
         return None
     try:
@@ -204,16 +204,16 @@ def _positive(milliseconds: int) -> int | None:
 
 
 def encoding(wire_type: str | None) -> Encoding:
-    """Tell how values stand: messages carry no types, and bytes are base64."""
+    """Give the encoding of values: messages carry no types, and bytes are base64."""
     return Untyped(base64=True)
 
 
 def default_type(wire_type: str) -> None:
-    """Tell no type: until a statement, a dump or the settings do, a column is text."""
+    """Give no type: until a statement, a dump or the settings declare one, a column is text."""
 
 
 def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Tell how values of a declared type stand. Source: the classes of Maxwell's `schema.columndef`."""
+    """Give the encoding of values of a declared type. Source: the classes of Maxwell's `schema.columndef`."""
     if declared is None:
         return encoding
     if base_type(declared) in SHAPES:

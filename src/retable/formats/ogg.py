@@ -1,15 +1,15 @@
 """ogg_json: row changes of any database, as Oracle GoldenGate for Big Data writes them with its JSON formatter.
 
-Seen: the messages that its documentation prints (12.2 to 19.1), with `isMissing` fields and without. The formatter is
-the one that models operations (`format=json`), a message an operation (`mode=op`):
+Seen: the messages that its documentation prints (12.2 to 19.1), with and without `isMissing` fields. The formatter is
+configured to model operations (`format=json`), one message per operation (`mode=op`):
 
     {"table":"QASOURCE.TCUSTORD","op_type":"U","op_ts":"2015-11-05 18:45:39.000000",
      "current_ts":"2016-10-05T10:15:51.310002","pos":"00000000000000004300","primary_keys":["CUST_CODE","ORDER_ID"],
      "before":{"CUST_CODE":"BILL","ORDER_ID":765,"PRODUCT_PRICE":15000.00,"PRODUCT_AMOUNT":3},
      "after":{"CUST_CODE":"BILL","ORDER_ID":765,"PRODUCT_PRICE":14000.00}}
 
-Of an update both images have what the trail has: a column that is missing in `after` is unchanged. Order is `pos`, the
-place of the operation in its trail. Users' side: docs/formats.md.
+In an update both images have what the trail has: a column that is missing in `after` is unchanged. The order is `pos`,
+the position of the operation in its trail. For users: docs/formats.md.
 """
 
 import re
@@ -53,7 +53,7 @@ class OggOptions(FormatOptions, frozen=True):
 
 
 class _Message(msgspec.Struct, gc=False):
-    """A whole message, but for what templates may add; UNSET is what is not there, and null means the same."""
+    """A whole message, without optional additions of templates; UNSET is a missing field and equals null."""
 
     table: str
     op_type: str
@@ -66,7 +66,7 @@ class _Message(msgspec.Struct, gc=False):
 
     @property
     def unread(self) -> list[Raw | UnsetType]:
-        """What the types leave as it is."""
+        """The parts that the types leave unparsed."""
         return [*(self.before or {}).values(), *(self.after or {}).values()]
 
 
@@ -123,7 +123,7 @@ def _parts(text: str, options: OggOptions) -> tuple[str | None, str | None, str 
 
 
 def _images(found: _Message, op: Op, name: TableName | None) -> tuple[_Row | None, _Row | None]:
-    """The rows before and after, without the flags that tell what is missing; a row without any column is none."""
+    """The rows before and after, without the flags of missing columns; a row without columns counts as no row."""
     before, after = _row(found.before or {}) or None, _row(found.after or {}) or None
     has = (before is not None, after is not None)
     fits = {
@@ -139,7 +139,7 @@ def _images(found: _Message, op: Op, name: TableName | None) -> tuple[_Row | Non
 
 
 def _row(image: _Row) -> _Row:
-    """An image without `<column>_isMissing`, where each of its columns has such a flag, and without what is missing."""
+    """An image without missing columns and without flags `<column>_isMissing`, if each column has such a flag."""
     flags = {name for name in image if name.endswith(_MISSING) and name.removesuffix(_MISSING) in image}
     columns = image.keys() - flags
     if not flags or {f"{name}{_MISSING}" for name in columns} != flags:
@@ -163,7 +163,7 @@ def _keys(
 def _order(
     found: _Message, message: RawMessage, context: DecodeContext, name: TableName | None
 ) -> tuple[Sequence, Scope]:
-    """The place of the operation in its trail, or in its partition where the message does not tell it."""
+    """The position of the operation in its trail, or in its partition if the message has no `pos`."""
     if not found.pos:
         return Sequence(context.source_epoch, message.offset, 0), "partition"
     if not _POSITION.fullmatch(found.pos):
@@ -182,7 +182,7 @@ def _time(text: str | UnsetType | None, zone: str | None, place: str, name: Tabl
 
 @lru_cache(maxsize=1024)
 def _read_time(text: str, zone: str) -> int:
-    """Read a time, epoch milliseconds; neighbours were made in the same second."""
+    """Read a time as epoch milliseconds, cached: adjacent messages often have the same second."""
     if not _TIME.fullmatch(text):
         raise ValueError
     return int(datetime.fromisoformat(text[:26]).replace(tzinfo=ZoneInfo(zone)).timestamp() * 1000)
@@ -202,12 +202,12 @@ def _problems(
 
 
 def encoding(wire_type: str | None) -> Encoding:
-    """Tell how values stand: messages carry no types, and bytes are base64."""
+    """Give the encoding of values: messages carry no types, and bytes are base64."""
     return Untyped(base64=True)
 
 
 def default_type(wire_type: str) -> None:
-    """Tell no type: until a dump or the settings do, a column is text."""
+    """Give no type: until a dump or the settings declare one, a column is text."""
 
 
 FORMAT = Format(

@@ -1,4 +1,4 @@
-"""What the settings of a source say to its format alone."""
+"""The settings of a source that only its format reads."""
 
 import ast
 import difflib
@@ -15,14 +15,14 @@ from retable.printable import printable
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Name the nearest of the known names, in words to append; nothing where none is near."""
+    """Name the nearest of the known names, in words to append; empty if none is near."""
     near = difflib.get_close_matches(name, known, 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 @cache
 def _zones() -> frozenset[str]:
-    """The time zones of this machine: to list them reads a file for each."""
+    """The time zones of this machine, cached: listing them reads one file per zone."""
     return frozenset(available_timezones())
 
 
@@ -59,7 +59,7 @@ class FormatOptions(BaseModel, frozen=True, extra="forbid"):
 
     @classmethod
     def of(cls, options: object) -> Self:
-        """Give options as those of this format; where a caller has none at all (`NO_OPTIONS`), the defaults."""
+        """Give options as the model of this format; the defaults if a caller has none (`NO_OPTIONS`)."""
         if isinstance(options, cls):
             return options
         if options is not None and options != NO_OPTIONS:
@@ -68,7 +68,7 @@ class FormatOptions(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def leaves_empty_tables(self) -> bool:
-        """Whether gold leaves out a table that only a snapshot declares, until its first row comes."""
+        """Whether gold leaves out a table that only a snapshot declares, until its first row arrives."""
         return True
 
 
@@ -76,9 +76,9 @@ NO_OPTIONS = FormatOptions()
 
 
 def docstring_of(model: type[BaseModel], field: str) -> str:
-    """Give what stands below a field of a model.
+    """Give the docstring below a field of a model.
 
-    Pydantic's `use_attribute_docstrings` reads the source of all models each time that a command starts.
+    Pydantic's `use_attribute_docstrings` would read the source of all models at each start of a command.
     """
     kind = next(each for each in model.__mro__ if field in get_annotations(each))
     body = cast(ast.ClassDef, ast.parse(getsource(kind)).body[0]).body
@@ -90,6 +90,6 @@ def docstring_of(model: type[BaseModel], field: str) -> str:
 
 
 def database_of(options: FormatOptions) -> str | None:
-    """Give the database that options name for messages which name none."""
+    """Give the database that options name for messages that name none."""
     found = getattr(options, "database", None)
     return found if isinstance(found, str) else None

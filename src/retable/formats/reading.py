@@ -1,6 +1,6 @@
-"""Values of row images to values of gold columns: exactly, or not at all.
+"""Values of row images to values of gold columns: exactly, or with an error.
 
-A format tells the encoding of its types (`wire`); what a form can become is told once for all formats, in
+A format gives the encoding of its types (`wire`). The conversion of an encoding is defined once for all formats, in
 `number_values`, `time_values` and `text_values`.
 """
 
@@ -53,11 +53,11 @@ _SHOWN = 80
 def value_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None = None
 ) -> Callable[[str | None], Value]:
-    """Compile the reader of one column: raw values of a wire type to values of a gold type, null to null.
+    """Compile the reader of one column: raw values of a type in the message to values of a gold type, null to null.
 
-    `declared` is the type of the column as its statement says, for what the wire type leaves open. A date is days, a
-    timestamp microseconds since 1970. The reader raises BadValue for what the gold type does not hold exactly, and
-    ZeroDate for a date with a zero in it where the rules hold it.
+    `declared` is the type of the column in its statement, for what the message leaves open. A date is days, a timestamp
+    microseconds since 1970. The reader raises BadValue for a value that the gold type does not hold exactly, and
+    ZeroDate for a date with a zero in it if the rules hold such dates.
     """
     encoding = value_encoding(source_format, wire_type, gold, rules, declared)
     return read_value_of(encoding, wire_type or declared, gold, rules)
@@ -66,7 +66,7 @@ def value_reader(
 def value_encoding(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> Encoding:
-    """Tell how values of a wire type stand; `declared` is the column's type as its statement says."""
+    """Give the encoding of values of a type in the message; `declared` is the column's type in its statement."""
     if wire_type is not None and is_baseline(wire_type):
         return baseline_encoding(wire_type)
     known = find_format(source_format)
@@ -76,9 +76,9 @@ def value_encoding(
 def number_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> Callable[[str | None], Value] | None:
-    """Compile the reader of values that stand as numbers of JSON where others of their column are base64 of decimals.
+    """Compile the reader of JSON numbers in a column whose other decimal values are base64.
 
-    None where the form leaves no such choice.
+    None if the encoding allows no such choice.
     """
     encoding = value_encoding(source_format, wire_type, gold, rules, declared)
     if wire_type is not None or not isinstance(encoding, Unscaled):
@@ -87,9 +87,9 @@ def number_reader(
 
 
 def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:
-    """Compile the reader of a column's default, which is text of its statement and of no message's form.
+    """Compile the reader of a column's default, which is text of its statement, independent of the message encoding.
 
-    A point in time stands there by the clock of the source, `time_zone`, and not by that of whoever writes messages.
+    Points in time in it use the clock of the source, `time_zone`, not the clock of the message's producer.
     """
     return read_value_of(
         declared_encoding_of(declared, rules.system), declared, gold, replace(rules, timestamp_zone=rules.time_zone)
@@ -99,7 +99,7 @@ def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable
 def read_value_of(
     encoding: Encoding, spelling: str | None, gold: GoldType, rules: ValueRules
 ) -> Callable[[str | None], Value]:
-    """Compile the reader of values of a form; `spelling` is what an error calls their type."""
+    """Compile the reader of values of an encoding; `spelling` is the name of their type in errors."""
     convert = _converter(encoding, gold, rules)
 
     def read(raw_value: str | None) -> Value:

@@ -1,4 +1,4 @@
-"""The formats, one line each, and the one door from a raw message to change events."""
+"""The formats, one line each, and the one entry point from a raw message to change events."""
 
 from retable.errors import Blocked, InvalidSetting, Malformed, TooLarge
 from retable.formats import lindorm_debezium, maxwell, ogg, shareplex_json
@@ -45,10 +45,10 @@ def find_format(name: str) -> Format:
 
 
 def decode_message(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message whole; MessageError says why it cannot be.
+    """Decode one whole message; MessageError gives the reason if this fails.
 
-    One event with a blocking problem blocks its whole message: the facts of Blocked name the problem, the table and
-    the keys that the message touches.
+    One event with a blocking problem blocks its whole message. The facts of Blocked name the problem, the table and the
+    keys that the message touches.
     """
     found = find_format(context.source_format)
     if message.container_problem is not None:

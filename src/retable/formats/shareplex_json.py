@@ -8,10 +8,10 @@ base). One message is one operation of a committed transaction:
              "posttime":"2017-06-16T14:33:52"},
      "data":{"CNTR_NO":"1171201606"},"key":{"MIO_LOG_ID":"32537893","CNTR_NO":"1171201606syui26"}}
 
-`data` is the new row of an insert, from which columns that are null may be left out; the old row of a delete; of an
-update only the columns that changed, and then `key` has old values of columns that find the row. So what is missing in
-an update is unchanged, and a null there is a null. Order is `scn` and `seq`, as integers. No message names its
-database, its types or its key. Users' side: docs/formats.md.
+`data` is the new row of an insert, which may leave out null columns, or the old row of a delete. For an update it is
+only the changed columns, and `key` has old values of columns that identify the row. So a missing column in an update is
+unchanged, and a null in it is a null. The order is `scn` and `seq`, as integers. No message names its database, its
+types or its key. For users: docs/formats.md.
 """
 
 import re
@@ -46,7 +46,7 @@ CANNOT_TELL = (
 )
 DRAFTS = ({"database": "unnamed"}, {"database": "unnamed", "table": "unnamed"})
 ROWID = "rowid"
-"""Where Oracle keeps a row: the key of a table for which the settings name none."""
+"""Oracle's address of a row: the key of a table for which the settings name none."""
 
 _OPS: dict[str, tuple[Op, Image | None]] = {
     **dict.fromkeys(("ins", "insert"), ("INSERT", "full")),
@@ -74,7 +74,7 @@ class SharePlexOptions(FormatOptions, frozen=True):
 
 
 class _Meta(msgspec.Struct, gc=False):
-    """All but the operation may be left out, or be null; UNSET is what is not there."""
+    """Every field except the operation may be missing or null; UNSET is a missing field."""
 
     op: str
     table: str | UnsetType | None = UNSET
@@ -96,7 +96,7 @@ class _Message(msgspec.Struct, gc=False):
 
     @property
     def unread(self) -> list[Raw | UnsetType]:
-        """What the types leave as it is."""
+        """The parts that the types leave unparsed."""
         meta = self.meta
         return [
             *(meta.scn, meta.seq, meta.userid, meta.size, meta.idx),
@@ -109,7 +109,7 @@ _MESSAGE, _UNREAD = msgspec.json.Decoder(_Message), attrgetter("unread")
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message: one event each."""
+    """Decode one message: exactly one event."""
     if message.value is None:
         raise Malformed("the message has no value, and SharePlex writes none without")
     found = read_json(message.value, _MESSAGE, _UNREAD)
@@ -151,13 +151,13 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 
 
 def _table(meta: _Meta, options: SharePlexOptions) -> tuple[str | None, str | None]:
-    """The owner and the table: what stands before and behind the first dot."""
+    """The owner and the table: the texts before and after the first dot."""
     owner, dot, table = (meta.table or options.table or "").partition(".")
     return (owner or None, table or None) if dot else (None, owner or None)
 
 
 def _operation(meta: _Meta, name: TableName | None) -> tuple[Op, Image | None]:
-    """The operation, written as a code or in words of any case; a row's has an image."""
+    """The operation, written as a code or in words of any case; an operation on a row has an image."""
     found = _OPS.get(meta.op.strip().lower().replace("_", " "))
     if found is None:
         raise UnknownOperation(f"the operation {meta.op[:40]!r} is not known", place="meta.op", table=name)
@@ -167,7 +167,7 @@ def _operation(meta: _Meta, name: TableName | None) -> tuple[Op, Image | None]:
 def _keys(
     found: _Message, name: TableName | None, context: DecodeContext
 ) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
-    """The key of the settings. A rowid finds rows without one: worse, for a row that moves gets another."""
+    """The key of the settings, else the rowid. A rowid is worse, because a row that moves gets another one."""
     keys = context.keys_of(name) if name is not None else ()
     if keys:
         return keys, "registry"
@@ -176,7 +176,7 @@ def _keys(
 
 
 def _images(found: _Message, image: Image | None, op: Op, name: TableName | None) -> tuple[_Row | None, _Row | None]:
-    """The row before and after the change, as far as the message has them; only an update may have no columns."""
+    """The rows before and after the change, as far as the message has them; only an update may have no columns."""
     if image is None:
         return None, None
     is_update = op == "UPDATE" and image == "full"
@@ -192,7 +192,7 @@ def _with_rowid(row: _Row | None, meta: _Meta) -> _Row | None:
 
 
 def _order(meta: _Meta, message: RawMessage, context: DecodeContext, name: TableName | None) -> tuple[Sequence, Scope]:
-    """The place of the operation in the database's order, or in its partition's where the message does not tell it."""
+    """The position of the operation in the database's order, or in its partition if the message contains none."""
     scn, seq = _digits(meta.scn, "meta.scn", name), _digits(meta.seq, "meta.seq", name)
     if scn is None or seq is None:
         return Sequence(context.source_epoch, message.offset, 0), "partition"
@@ -202,7 +202,7 @@ def _order(meta: _Meta, message: RawMessage, context: DecodeContext, name: Table
 
 
 def _digits(token: Raw | UnsetType, place: str, name: TableName | None) -> int | None:
-    """A number written as one or as text: of 14 digits and more, which a double would not tell apart."""
+    """A number written as a number or as text, with 14 digits or more, which a double would not distinguish."""
     text = bytes(token or b"null")
     if text in (b"null", b'""'):
         return None
@@ -213,7 +213,7 @@ def _digits(token: Raw | UnsetType, place: str, name: TableName | None) -> int |
 
 
 def _time(text: str | UnsetType | None, place: str, name: TableName | None) -> int | None:
-    """A time in UTC, whether it says so or not."""
+    """A time in UTC, with or without a zone in its text."""
     if not text:
         return None
     try:
@@ -224,7 +224,7 @@ def _time(text: str | UnsetType | None, place: str, name: TableName | None) -> i
 
 @lru_cache(maxsize=1024)
 def _read_time(text: str) -> int:
-    """Read a time; neighbours were made in the same second."""
+    """Read a time, cached: adjacent messages often have the same second."""
     if not _TIME.fullmatch(text):
         raise ValueError
     return int(datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC).timestamp() * 1000)
@@ -233,7 +233,7 @@ def _read_time(text: str) -> int:
 def _problems(
     name: TableName | None, image: Image | None, keys: tuple[str, ...] | None, identity: _Row | None, scope: Scope
 ) -> tuple[str, ...]:
-    """What stands in the way; `identity` is the image by whose key the row is found."""
+    """The problems of an event; `identity` is the image whose key identifies the row."""
     found = ["ORDER_FIELDS_MISSING"] if scope == "partition" else []
     if name is None:
         found.append("TABLE_UNKNOWN")
@@ -245,12 +245,12 @@ def _problems(
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Tell how values stand: text, or numbers of JSON, without a type. Oracle has no empty text but null."""
+    """Give the encoding of values: text or JSON numbers, without a type. In Oracle an empty text is null."""
     return EmptyIsNull()
 
 
 def default_type(wire_type: str) -> None:
-    """No message tells the type of a column: one that nothing else tells is text."""
+    """Give the type of a column. Messages declare none, so a column is text unless another declaration exists."""
 
 
 FORMAT = Format(

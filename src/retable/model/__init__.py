@@ -1,1 +1,1 @@
-"""The words of Retable. Standard library only; every other room speaks in these."""
+"""The types and terms of Retable, which all other packages use. Standard library only."""

@@ -1,4 +1,4 @@
-"""How much may stand in quarantine before a table counts as incomplete."""
+"""How much may be in quarantine before a table counts as incomplete."""
 
 import re
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,9})?)%\Z")
 
 @dataclass(frozen=True, slots=True)
 class QuarantineBudget:
-    """So many messages and rows of one window (`count`), or such a part of the messages that it landed (`share`)."""
+    """At most so many messages and rows of one window (`count`), or such a share of its landed messages (`share`)."""
 
     count: int = 0
     share: Decimal = Decimal(0)
 
     def allows(self, quarantined: int, landed: int) -> bool:
-        """Say whether a window that landed so many messages may have so many quarantined."""
+        """Say whether a window with so many landed messages may have so many in quarantine."""
         return quarantined <= max(Decimal(self.count), self.share * landed)
 
     def __str__(self) -> str:
@@ -24,7 +24,7 @@ class QuarantineBudget:
 
 
 def parse_budget(text: str) -> QuarantineBudget | None:
-    """Read a budget: `0`, `10/window` or `0.01%`; None where it is none of them."""
+    """Read a budget: `0`, `10/window` or `0.01%`; None if it is invalid."""
     if found := _COUNT.match(text):
         return QuarantineBudget(count=int(found[1])) if int(found[1]) == 0 or text.endswith("/window") else None
     found = _SHARE.match(text)

@@ -44,11 +44,11 @@ class TableName:
 
 
 known_table = lru_cache(4096)(TableName)
-"""Name a table as `TableName` does; neighbours share the very same name."""
+"""Make a `TableName`, cached: adjacent events share the same object."""
 
 
 class Address(msgspec.Struct, frozen=True, gc=False):
-    """Where an event's message stands in bronze; `row_index` counts the rows of one message from 0."""
+    """Where an event's message is in bronze; `row_index` counts the rows of one message from 0."""
 
     topic: str
     partition: int
@@ -60,12 +60,12 @@ class Address(msgspec.Struct, frozen=True, gc=False):
 
 
 class ChangeEvent(msgspec.Struct, frozen=True, gc=False):
-    """A change event in the one shape that all formats decode to (docs/formats.md).
+    """A change event: the one structure that all formats decode to (docs/formats.md).
 
     `before` and `after` are JSON objects as text, with the source's own tokens: no digit went through a float.
-    `partial_after` False: a column missing in `after` is NULL. True: it is unchanged.
-    `column_types` gives the wire type of each column where the message carries types. Times are epoch
-    milliseconds. `sequence` is None for an event that has no place in the order (a heartbeat, a note).
+    `partial_after` False: a column missing in `after` is NULL. True: it is unchanged. `column_types` gives the type of
+    each column in the message, if the message carries types. Times are epoch milliseconds. `sequence` is None for an
+    event without a position in the order (a heartbeat, a note).
     """
 
     source_format: str
@@ -95,19 +95,19 @@ class ChangeEvent(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def kind(self) -> Kind:
-        """Rows change a table's rows, schema events its shape or all of its rows; notes change nothing."""
+        """Row events change a table's rows, schema events its columns or all of its rows; notes change nothing."""
         if self.op in ROW_OPS:
             return "row"
         return "schema" if self.op in SCHEMA_OPS else "note"
 
     @property
     def table_name(self) -> TableName | None:
-        """The table that the message names, or None where it names none (heartbeats, some DDL)."""
+        """The table that the message names, or None if it names none (heartbeats, some DDL)."""
         if self.database is None or not self.table:
             return None
         return known_table(self.database, self.schema, self.table)
 
     @property
     def part(self) -> str | None:
-        """The partition inside which `sequence` compares, or None where it compares across the stream."""
+        """The partition inside which `sequence` compares, or None if it compares across the stream."""
         return f"{self.address.topic}/{self.address.partition}" if self.sequence_scope == "partition" else None

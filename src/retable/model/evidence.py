@@ -1,17 +1,17 @@
-"""What proves how far a source has been read: the kinds of evidence, and the stamps that count."""
+"""The kinds of evidence of how far a source has been read, and which timestamps count."""
 
 from typing import Literal, get_args
 
 Grade = Literal["heartbeat", "canary", "row", "drained"]
 GRADES: tuple[Grade, ...] = get_args(Grade)
-"""From the strongest to the weakest: the source's own word, a row that it writes every minute, any row, and that
-everything was read though nothing tells whether the source still spoke."""
+"""From the strongest to the weakest: a heartbeat of the source, a row that it writes every minute, any row, and that
+everything was read although it is unknown whether the source was still writing."""
 
 AHEAD = "ahead"
-"""What a stamp is that lies ahead of the clock: seen, and no evidence."""
+"""The grade of a timestamp that is ahead of the clock: seen, but no evidence."""
 
 TOLERANCE_MS = 60_000
-"""How far, in milliseconds, a source's clock may go before ours."""
+"""How far, in milliseconds, a source's clock may be ahead of ours."""
 
 
 def accepted(lowest: Grade) -> tuple[Grade, ...]:
@@ -20,10 +20,10 @@ def accepted(lowest: Grade) -> tuple[Grade, ...]:
 
 
 def is_ahead(stamp_ms: int, broker_ms: int | None, recorded_ms: int | None) -> bool:
-    """Say whether a stamp is later than its message can be; all are epoch milliseconds.
+    """Say whether a timestamp is later than its message can be; all are epoch milliseconds.
 
-    A message was made before the queue took it (`broker_ms`) and before its window was recorded (`recorded_ms`). A
-    broker's time of 0 or less says that it has none.
+    A message was made before the queue accepted it (`broker_ms`) and before its window was recorded (`recorded_ms`). A
+    broker's time of 0 or less means that it has none.
     """
     latest = stamp_ms - TOLERANCE_MS
     return (broker_ms is not None and 0 < broker_ms < latest) or (recorded_ms is not None and 0 < recorded_ms < latest)

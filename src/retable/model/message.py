@@ -4,11 +4,11 @@ import msgspec
 
 
 class RawMessage(msgspec.Struct, frozen=True, gc=False):
-    """One message of a queue or a file: bytes, and the address by which it is found again.
+    """One message of a queue or a file: its bytes and its address.
 
-    `topic`, `partition` and `offset` are its address; `timestamp_ms` is the broker's stamp, epoch milliseconds.
-    `value` is None for a tombstone, which is not the same as b"". `container_problem` says what was wrong with
-    the line of a dump that held the message; then `value` is that whole line.
+    `topic`, `partition` and `offset` are its address; `timestamp_ms` is the broker's timestamp, in epoch milliseconds.
+    `value` is None for a tombstone, which differs from b"". `container_problem` says what was wrong with the line of a
+    dump that held the message; then `value` is that whole line.
     """
 
     topic: str

@@ -1,4 +1,4 @@
-"""By what the files of a gold table are parted: transforms of its columns, in the words of Iceberg."""
+"""How the files of a gold table are partitioned: transforms of its columns, in Iceberg's terms."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _CALL = re.compile(r"(?P<name>[a-z]+)\(\s*(?:(?P<width>\d{1,9})\s*,\s*)?(?P<colu
 
 @dataclass(frozen=True, slots=True)
 class PartitionField:
-    """A transform of a column, which the source spells so; `width` is that of `bucket` and `truncate`."""
+    """A transform of a column, in the source's spelling; `width` is the argument of `bucket` and `truncate`."""
 
     transform: Transform
     column: str
@@ -34,7 +34,7 @@ class PartitionField:
 
     @property
     def spelled(self) -> str:
-        """The transform as Iceberg's metadata spells it, as `day` or `bucket[16]`."""
+        """The transform in the spelling of Iceberg's metadata, as `day` or `bucket[16]`."""
         return self.transform if self.width is None else f"{self.transform}[{self.width}]"
 
     def __str__(self) -> str:
@@ -43,17 +43,17 @@ class PartitionField:
         return self.column if self.transform == "identity" else f"{name}({inside})"
 
     def repeats(self, other: "PartitionField") -> bool:
-        """Whether Iceberg takes only one of two fields: the same transform of a column, or two of its time."""
+        """Whether Iceberg accepts only one of two fields: the same transform of a column, or two of its time."""
         of_time = {self.transform, other.transform} <= {*_OF_TIME.values()}
         return self.column.lower() == other.column.lower() and (of_time or self.transform == other.transform)
 
     def takes(self, kind: TypeKind) -> bool:
-        """Whether files can be parted by it, of a column of this type."""
+        """Whether files can be partitioned by it, for a column of this type."""
         return kind in _KINDS[self.transform]
 
 
 def parse_partition(text: str) -> PartitionField:
-    """Read `column`, `days(column)` or `bucket(16, column)`; ValueError says what may stand there."""
+    """Read `column`, `days(column)` or `bucket(16, column)`; ValueError says what is allowed."""
     call = _CALL.match(text)
     if call is None:
         return PartitionField("identity", text)

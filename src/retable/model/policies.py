@@ -1,4 +1,4 @@
-"""What a schema change does to gold, where a person may choose (docs/statements.md)."""
+"""The effects of a schema change on gold that a person may choose (docs/statements.md)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +15,7 @@ Destructive = Literal["drop_table", "truncate", "drop_column"]
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The choices for one table; `columns` is the setting `schema`, `approve` names what asks a person first."""
+    """The choices for one table; `columns` is the setting `schema`, `approve` names what needs a person's approval."""
 
     type_change: OnTypeChange = "side_column"
     drop_table: OnDropTable = "empty"

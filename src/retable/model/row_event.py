@@ -1,4 +1,4 @@
-"""A row change as silver has it, and what tells it from others."""
+"""A row change as silver has it, and its identity."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
@@ -13,12 +13,10 @@ _NONE: frozenset[int] = frozenset()
 class RowEvent(NamedTuple):
     """A row change as silver has it. `counted` is False for rows of other windows that a late key needs.
 
-    `partial`: a column that `after` leaves out is unchanged.
-
-    `half` tells which half of an update this is, where the source writes one as two messages; both have the source
-    epoch and the `hi` of one sequence. `shard` is the source's table that it is of, where several go into one.
-
-    `apart`: the hashes of keys of this event that a fold must not change by it, as their other events are not given.
+    `partial`: a column that `after` leaves out is unchanged. `half` says which half of an update this is, if the source
+    writes an update as two messages; both halves have the source epoch and the `hi` of one sequence. `shard` is the
+    source table of the row, if several go into one. `apart`: the hashes of keys of this event that a fold must not
+    change by it, because their other events are not given.
     """
 
     op: str
@@ -48,7 +46,7 @@ class RowEvent(NamedTuple):
 
     @property
     def pair(self) -> Pair:
-        """What the two halves of an update have in common."""
+        """The value that the two halves of an update share."""
         return (self.sequence.epoch, self.sequence.hi, self.part)
 
     @property
@@ -57,7 +55,7 @@ class RowEvent(NamedTuple):
         return (self.sequence, self.ordinal, self.topic, self.partition, self.offset, self.row_index)
 
     def of_keys(self, hashes: frozenset[int]) -> "RowEvent":
-        """This event of another window for a fold that is given all events of the keys of these hashes."""
+        """This event of another window for a fold that is given all events of the keys with these hashes."""
         apart = frozenset(h for h in (self.key_hash, self.old_key_hash) if h is not None) - hashes
         return self._replace(apart=apart) if apart else self
 
@@ -72,5 +70,5 @@ def unpaired(events: Iterable[RowEvent]) -> dict[Pair, RowEvent]:
 
 
 def row_text(event: RowEvent) -> str:
-    """The beginning of a row, as a hold tells it."""
+    """The beginning of a row, as a hold shows it."""
     return (event.after or event.before or "")[:500]

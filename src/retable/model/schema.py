@@ -24,7 +24,7 @@ class GoldType:
         return f"decimal({self.precision},{self.scale})" if self.kind == "decimal" else self.kind
 
     def widens_to(self, other: "GoldType") -> bool:
-        """Say whether Iceberg can promote a column of this type to `other` without touching its files."""
+        """Say whether Iceberg can promote a column of this type to `other` without changing its files."""
         if self == other:
             return True
         match self.kind, other.kind:
@@ -35,7 +35,7 @@ class GoldType:
         return False
 
     def joined(self, other: "GoldType") -> "GoldType | None":
-        """The narrowest type that holds every value of both, text left aside; None where no type does."""
+        """The narrowest type that holds every value of both, except text; None if there is none."""
         if self.widens_to(other) or other.widens_to(self):
             return other if self.widens_to(other) else self
         mine, others = self._digits, other._digits
@@ -46,7 +46,7 @@ class GoldType:
 
     @property
     def _digits(self) -> tuple[int, int] | None:
-        """How many digits before and behind the point a value can have; None where it is no exact number."""
+        """The number of digits before and after the point of a value; None if it is not an exact number."""
         match self.kind:
             case "int":
                 return 10, 0
@@ -57,7 +57,7 @@ class GoldType:
         return None
 
     def rewrites_to(self, other: "GoldType") -> bool:
-        """Say whether every value of this type is one of `other` too, though Iceberg cannot promote the column."""
+        """Say whether every value of this type is a value of `other`, although Iceberg cannot promote the column."""
         if self.widens_to(other):
             return False
         whole = other.precision - other.scale
@@ -89,7 +89,7 @@ _KINDS: dict[str, TypeKind] = {
 
 @lru_cache
 def parse_gold_type(text: str) -> GoldType | None:
-    """Read an Iceberg type's spelling; None when it is not one of a gold column's types."""
+    """Read an Iceberg type's spelling; None if it is not a type of a gold column."""
     if decimal := _DECIMAL.match(text.replace(" ", "")):
         precision, scale = int(decimal[1]), int(decimal[2])
         return GoldType("decimal", precision, scale) if 0 < precision <= 38 and scale <= precision else None
@@ -101,10 +101,10 @@ def parse_gold_type(text: str) -> GoldType | None:
 class ColumnSpec:
     """A column as a DDL statement declares it.
 
-    `source_type` is the source's type text without the column's options, such as `BIGINT unsigned` or
-    `ENUM('a','b')`. `default` is a constant default as the text of its value (never an expression); `has_default`
-    tells NULL and "no constant default" apart, `computed` that the default is an expression, whose value nothing
-    tells. `not_null` is recorded, never enforced in gold.
+    `source_type` is the source's type text without the column's options, such as `BIGINT unsigned` or `ENUM('a','b')`.
+    `default` is a constant default as the text of its value (never an expression). `has_default` distinguishes NULL
+    from "no constant default"; `computed` says that the default is an expression, whose value is unknown. `not_null` is
+    recorded, never enforced in gold.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a DDL statement means for a table: a closed set, one class each."""
+"""The meaning of a DDL statement for a table: a closed set, one class each."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from retable.model.schema import ColumnSpec
 
 @dataclass(frozen=True, slots=True)
 class ColumnPosition:
-    """Where a column goes: `first`, or behind the column `after`; neither = the end (or where it stands)."""
+    """Where a column goes: `first`, or after the column `after`; neither = the end (or its present position)."""
 
     first: bool = False
     after: str | None = None
@@ -20,10 +20,10 @@ OnReferenced = Literal["refuse", "cascade", "set_null"]
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """Rows refer by `columns` to rows of `parent`, by its `parent_columns`; none told: by its primary key.
+    """Rows refer by `columns` to rows of `parent`, by its `parent_columns`, or by its primary key if none are named.
 
-    `on_delete` and `on_update`: what the source does to these rows where such a row of the parent is deleted, or gets
-    other values there. `name` is None where the statement gives none.
+    `on_delete` and `on_update`: what the source does to these rows if such a row of the parent is deleted, or gets
+    other values there. `name` is None if the statement gives none.
     """
 
     name: str | None
@@ -36,7 +36,7 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """A new table. `complete` is False where the statement does not tell all columns (CREATE … AS SELECT)."""
+    """A new table. `complete` is False if the statement does not contain all columns (CREATE … AS SELECT)."""
 
     table: TableName
     columns: tuple[ColumnSpec, ...]
@@ -55,7 +55,7 @@ class CreateTableLike:
 
 @dataclass(frozen=True, slots=True)
 class DeclareTable:
-    """A table as a dump of its schema shows it: what no statement of the source told. Its rows stay."""
+    """A table as a dump of its schema shows it: facts that no statement of the source declared. Its rows stay."""
 
     table: TableName
     columns: tuple[ColumnSpec, ...]
@@ -65,7 +65,7 @@ class DeclareTable:
 
 @dataclass(frozen=True, slots=True)
 class StartTable:
-    """A baseline of the table was taken here: it holds what came before, and newer changes go on from it."""
+    """A baseline of the table was taken here: it holds all earlier changes, and newer changes apply to it."""
 
     table: TableName
 
@@ -80,7 +80,7 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
-    """A column goes; `leaves_key`: where the primary key has it, the key goes on without it, as MySQL has it."""
+    """A column is dropped; `leaves_key`: a primary key with this column continues without it, as in MySQL."""
 
     table: TableName
     name: str
@@ -105,9 +105,9 @@ class ChangeColumn:
 
 @dataclass(frozen=True, slots=True)
 class SetKey:
-    """The primary key of a table from here on; no columns: it has none.
+    """The primary key of a table from here on; without columns it has none.
 
-    `if_not_exists`: a table that has one keeps it.
+    `if_not_exists`: a table that has a key keeps it.
     """
 
     table: TableName
@@ -117,7 +117,7 @@ class SetKey:
 
 @dataclass(frozen=True, slots=True)
 class TruncateTable:
-    """Everything before this position is void."""
+    """Everything before this position no longer counts."""
 
     table: TableName
 
@@ -148,7 +148,7 @@ class NoChange:
 
 @dataclass(frozen=True, slots=True)
 class AddForeignKey(NoChange):
-    """Rows of a table refer to those of another from here on."""
+    """Rows of a table refer to rows of another table from here on."""
 
     table: TableName
     key: ForeignKey
@@ -156,7 +156,7 @@ class AddForeignKey(NoChange):
 
 @dataclass(frozen=True, slots=True)
 class DropForeignKey(NoChange):
-    """Rows of a table refer to no others by a constraint of this name, if there is one, from here on."""
+    """Rows of a table no longer refer to others by a constraint of this name, if there is one, from here on."""
 
     table: TableName
     name: str
@@ -164,7 +164,7 @@ class DropForeignKey(NoChange):
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """The statement changes `table` in a way that Retable does not replay; it holds there."""
+    """The statement changes `table` in a way that Retable does not replay; the table is held at it."""
 
     table: TableName | None
     reason: str

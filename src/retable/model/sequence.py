@@ -1,4 +1,4 @@
-"""Where a change stands in the order of its source."""
+"""The position of a change in the order of its source."""
 
 from typing import NamedTuple
 
@@ -6,9 +6,9 @@ from typing import NamedTuple
 class Sequence(NamedTuple):
     """A position in the source database's order, compared as integers, left to right.
 
-    `epoch` is the source epoch of the settings, `hi` and `lo` are the format's own two numbers (docs/formats.md).
-    Two sequences of different `part` do not compare where the scope is the partition: whoever compares them
-    must hold the table instead (docs/concepts/flow.md, order across partitions).
+    `epoch` is the source epoch of the settings, `hi` and `lo` are the format's own two numbers (docs/formats.md). Two
+    sequences of different `part` do not compare if the scope is the partition: the caller must hold the table instead
+    (docs/concepts/flow.md, order across partitions).
     """
 
     epoch: int

@@ -1,4 +1,4 @@
-"""Types of a source that settings name where no type of gold tells how values stand: `time(3)`, `bit(8)`, `point`."""
+"""Types of a source that settings may name if no gold type decides the encoding: `time(3)`, `bit(8)`, `point`."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _MOST_BITS = 126
 
 @dataclass(frozen=True, slots=True)
 class SourceType(GoldType):
-    """A type of the source, `text`, beside the type that it has in gold."""
+    """A type of the source, `text`, together with its type in gold."""
 
     text: str = ""
 
@@ -22,12 +22,12 @@ class SourceType(GoldType):
 
     @property
     def plain(self) -> GoldType:
-        """The type in gold alone."""
+        """The gold type alone."""
         return GoldType(self.kind, self.precision, self.scale)
 
 
 def parse_source_type(text: str) -> SourceType | None:
-    """Read a type of the source; None where it is none of those that settings may name."""
+    """Read a type of the source; None if it is not a type that settings may name."""
     found = _TYPE.match(text.strip().lower())
     if found is None:
         return None
@@ -45,7 +45,7 @@ def parse_source_type(text: str) -> SourceType | None:
 
 
 def gold_of_bits(width: int | None) -> GoldType:
-    """The type of gold for so many bits; text where no number of gold holds them all, or nothing tells how many."""
+    """The gold type for so many bits; text if no gold number holds them, or if the width is unknown."""
     match width:
         case 1:
             return GoldType("boolean")

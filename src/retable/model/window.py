@@ -15,7 +15,7 @@ def window_name(start: datetime) -> str:
 
 
 def window_start(name: str) -> datetime:
-    """Read a window's name; InvalidSetting says how one looks."""
+    """Read a window's name; InvalidSetting says how a name looks."""
     if not _WINDOW.match(name):
         raise InvalidSetting(f"{name!r} is not a window; a window is named by its start in UTC, as 20260301T0500Z")
     try:
@@ -26,7 +26,7 @@ def window_start(name: str) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class SourceObject:
-    """One object of a `files` source: `number` is its place in recorded order, from 0 over all windows."""
+    """One object of a `files` source: `number` is its position in recorded order, from 0 over all windows."""
 
     number: int
     key: str
@@ -36,10 +36,10 @@ class SourceObject:
 
 @dataclass(frozen=True, slots=True)
 class PartitionRange:
-    """The positions of one partition of a topic that a window has: from `begin` on, and before `end`.
+    """The positions of one partition of a topic in a window: from `begin` (inclusive) to `end` (exclusive).
 
-    `topic_id` is the brokers' own id of the topic, which one made anew under the same name has not; "" where they give
-    none. `epoch` is the source epoch under which the range was recorded.
+    `topic_id` is the brokers' id of the topic; a topic that was created again under the same name has another one. It
+    is "" if the brokers give none. `epoch` is the source epoch under which the range was recorded.
     """
 
     topic: str
@@ -55,16 +55,16 @@ class PartitionRange:
 
     @property
     def count(self) -> int:
-        """How many positions there are; not each of them needs to hold a message."""
+        """The number of positions; not every position needs to hold a message."""
         return self.end - self.begin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """A recorded window of a source: it never changes. `ordinal` counts from 0 and leaves no gap.
+    """A recorded window of a source: it never changes. `ordinal` counts from 0 without gaps.
 
-    A `files` source has objects, a `kafka` source a range of every partition that it knew, empty ones too. `epoch` is
-    the source epoch under which it was recorded; None where an earlier version did not say it of objects.
+    A `files` source has objects; a `kafka` source has a range of every partition that it knew, also empty ones. `epoch`
+    is the source epoch under which it was recorded; None if an earlier version did not record it for objects.
     """
 
     source: str
@@ -82,5 +82,5 @@ class Window:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether nothing arrived: there is nothing for any stage to do."""
+        """Say whether nothing arrived, so that no stage has anything to do."""
         return not self.objects and not any(each.count for each in self.ranges)

@@ -1,1 +1,1 @@
-"""How tables come to a lake before their changes do: schemas out of dumps and databases, rows out of full copies."""
+"""How tables get into a lake before their changes: schemas from dumps and databases, rows from full copies."""

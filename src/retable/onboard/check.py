@@ -1,4 +1,4 @@
-"""What a source would become: its tables, what tells their keys and types, and what stands in the way."""
+"""What a source would become: its tables, the origin of their keys and types, and the obstacles."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,18 +21,17 @@ from retable.settings.load import Settings
 from retable.settings.sources import FilesSource, Source
 
 _ROWID = ("rowid",)
-"""What stands in for a key of Oracle that nobody named; a row that moves gets another."""
+"""The substitute for an undeclared key of an Oracle table; a row that moves gets another rowid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledTable:
     """One table of a source as far as a few of its messages show it, under the name that it has at their end.
 
-    `former` are names that it had before. `key` names what tells it: the settings, a dump, statements, messages, or
-    nothing; `open_types` are columns of which nothing tells a type, so that they would be text. `state` is that of
-    gold, None where there is none yet, and `hold` why it is held. `stops` is why a run would hold it at one of these
-    messages, `refused` counts by code their rows that do not fit, with one reason each. `dropped`: at their end the
-    source has it no more.
+    `former` are its earlier names. `key` is the origin of its key: the settings, a dump, statements, messages, or none.
+    `open_types` are columns of unknown type, which would be text. `state` is that of gold, None if there is none yet,
+    and `hold` why it is held. `stops` is why a run would hold it at one of these messages; `refused` counts by code
+    their rows that do not fit, with one reason each. `dropped`: the source no longer has it at their end.
     """
 
     name: TableName
@@ -57,11 +56,10 @@ class SampledTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What a look at a source found; `refused` counts messages that do not decode by code, with one reason each.
+    """The findings about a source; `refused` counts undecodable messages by code, with one reason each.
 
     `silent` are tables of dumps without a message among these, and `declared` those that only a snapshot declares.
-    `hours` is how names of objects tell their hour, where the settings do not read it. `is_whole`: these are all
-    messages that there are.
+    `hours` is how names of objects show their hour, if the settings do not read it. `is_whole`: these are all messages.
     """
 
     places: tuple[SamplePlace, ...]
@@ -81,13 +79,13 @@ class Checked:
 
 
 def check(lake: Lake, source: Source) -> Checked:
-    """Look at a source: connect, list, decode some messages of each place. Nothing is written."""
+    """Look at a source: connect, list, decode some messages of each partition or object. Nothing is written."""
     found = sample(source)
     imports = read_schema_imports(lake, source.name)
     events, messages, refused = _decode(lake, source, found)
     is_whole = not found.cut
     states = {s.identity: s for s in gold_states(lake).values() if s.source == source.name}
-    # What a source has now may be less than what gold was made of.
+    # The source may have less now than gold was made of.
     found_tables = try_out(lake, source, events, is_whole and not states)
     tried = [each for each in found_tables if each.rows or each.history.final.columns]
     left_out = _left_out(source, events)
@@ -120,7 +118,7 @@ def check(lake: Lake, source: Source) -> Checked:
 
 
 def _decode(lake: Lake, source: Source, found: Sampled) -> tuple[list[ChangeEvent], int, dict[str, tuple[int, str]]]:
-    """The statements and rows of the sample, how many messages it has, and those that do not decode."""
+    """The statements and rows of the sample, the number of its messages, and those that do not decode."""
     context = context_of(source, known_keys(lake.settings, imported_keys(lake, source.name)))
     events: list[ChangeEvent] = []
     refused: dict[str, tuple[int, str]] = {}
@@ -137,7 +135,7 @@ def _decode(lake: Lake, source: Source, found: Sampled) -> tuple[list[ChangeEven
 
 
 def _left_out(source: Source, events: Iterable[ChangeEvent]) -> dict[TableName, int]:
-    """The tables with rows that the settings leave out, with the number of these."""
+    """The tables with rows that the settings leave out, with the number of rows."""
     found: dict[TableName, int] = {}
     for event in events:
         name = event.table_name
@@ -147,7 +145,7 @@ def _left_out(source: Source, events: Iterable[ChangeEvent]) -> dict[TableName, 
 
 
 def _is_listed(tried: Tried, imports: Imports, states: Mapping[str, GoldState]) -> bool:
-    """Whether messages tell of a table: one that only a dump tells of is silent."""
+    """Whether messages show a table; a table that only a dump declares is silent."""
     if tried.rows or tried.history.identity in states:
         return True
     return not tried.is_left_out and not tried.history.dropped and imports.newest(tried.history.name) is None
@@ -172,7 +170,7 @@ def _untaken(settings: Settings, name: TableName, events: int) -> SampledTable:
 def _tables(
     lake: Lake, tried: Tried, imports: Imports, states: Mapping[str, GoldState], clashes: Mapping[TableName, str]
 ) -> Iterator[SampledTable]:
-    """The tables of the source that go into one of gold: itself, unless the settings send several into it."""
+    """The source tables that go into one gold table: the table itself, unless the settings send several into it."""
     state = states.get(tried.history.identity)
     keys = () if tried.keys == _ROWID else tuple(key for key in tried.keys if key != HIDDEN)
     for label, history in tried.history.parts():
@@ -196,7 +194,7 @@ def _tables(
 
 
 def _origin(settings: Settings, tried: Tried, imports: Imports) -> str:
-    """What tells the key of a table."""
+    """The origin of a table's key."""
     history = tried.history
     if settings.rules(history.name).keys:
         return "settings"
@@ -207,7 +205,7 @@ def _origin(settings: Settings, tried: Tried, imports: Imports) -> str:
 
 
 def _clashes(settings: Settings, names: list[TableName]) -> dict[TableName, str]:
-    """Tables that would have one gold name though nothing says that they go into one, each with another one."""
+    """Tables that would share a gold name although no setting joins them, each with another such table."""
     taken: dict[str, tuple[TableName, TableName | None]] = {}
     found: dict[TableName, str] = {}
     for name in sorted(names, key=str):

@@ -1,4 +1,4 @@
-"""Looks into a folder or at topics of which no settings tell yet: what a line is, which format, which tables come."""
+"""Looks into a folder or topics without settings: the layout of a line, the format, the tables."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Layout = Literal["kafka_dump", "lines"]
 
 _OBJECTS, _MESSAGES = 5, 200
 _PARTITIONS, _OF_TOPICS, _BYTES = 200, 2_000, 64 << 20
-"""Of topics messages of so many partitions are read, so many at most, until so many bytes of them were."""
+"""Limits for topics: the partitions and messages that are read, and the bytes of messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class FirstInspection:
 
 
 def inspect_folder(path: Path) -> FirstInspection:
-    """Look at a few objects of a folder; NotFound says that it holds none, Malformed that no format fits."""
+    """Look at a few objects of a folder; NotFound: it holds none, Malformed: no format fits."""
     objects = list_objects(_draft(path, "lines", next(iter(FORMATS)), {}))
     if not objects:
         raise NotFound(f"{path} holds no objects yet; put some messages there, so that their format can be recognised")
@@ -51,10 +51,10 @@ def inspect_folder(path: Path) -> FirstInspection:
 
 
 def inspect_topics(facts: Mapping[str, object]) -> FirstInspection:
-    """Look at some messages of topics, as the settings of a `kafka` source name them; nothing of it is committed.
+    """Look at some messages of topics, as the settings of a `kafka` source name them; no offset is committed.
 
-    At most 2,000 messages are read, from all over at most 200 partitions, and no more than 64 MiB of them. NotFound
-    says that there is no such topic, or no message in it; Malformed that no format fits.
+    At most 2,000 messages are read, spread over at most 200 partitions, and no more than 64 MiB of them. NotFound:
+    there is no such topic, or no message in it. Malformed: no format fits.
     """
 
     def draft(source_format: str, options: Mapping[str, str]) -> KafkaSource:

@@ -1,4 +1,4 @@
-"""Writes the first settings of a source, with what its messages cannot tell."""
+"""Writes the first settings of a source, with what its messages do not contain."""
 
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -42,7 +42,7 @@ def settings_of_folder(name: str, path: str, inspection: FirstInspection) -> str
 def settings_of_topics(
     name: str, bootstrap: str, topics: Iterable[str], access: Mapping[str, str], inspection: FirstInspection
 ) -> str:
-    """Give the settings of a source whose messages are in topics; `access` says how brokers let one in."""
+    """Give the settings of a source whose messages are in topics; `access` says how to authenticate to the brokers."""
     globs, there = (
         ", ".join(map(toml_string, topics)),
         f"{inspection.count} partitions, {inspection.positions:,} positions now",
@@ -65,14 +65,14 @@ def settings_of_topics(
 
 
 def list_tables(reading: Reading) -> str:
-    """List the tables that were seen, those with most rows first, and say how many more there are."""
+    """List the tables that were seen, those with most rows first, and the number of further tables."""
     names = [str(table) for table, _ in reading.tables.most_common(_MOST_TABLES)]
     more = len(reading.tables) - len(names)
     return ", ".join(names or ["no row changes yet"]) + (f" and {more} more" if more else "")
 
 
 def _open_questions(reading: Reading, more: Iterable[str]) -> list[str]:
-    """The settings that the messages leave open, each with what it decides, and what no setting can mend."""
+    """The settings that the messages leave open, each with its effect, and the gaps that no setting can close."""
     known = reading.format
     lines = ["", "# What the messages cannot tell, so please check:", f"# - {known.time_zone}", 'time_zone = "UTC"']
     for option, value in reading.needed.items():
@@ -131,5 +131,5 @@ def _text(lines: Iterable[str]) -> str:
 
 
 def _comment(text: str) -> str:
-    """A name of a message inside a comment: it cannot end its line."""
+    """A name from a message inside a comment: it must not end the comment's line."""
     return "".join(char if char.isprintable() else "?" for char in text)

@@ -1,4 +1,4 @@
-"""Finds out how the names of objects tell their hour."""
+"""Finds how the names of objects show their hour."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _FIRST_YEAR, _LAST_YEAR = 2000, 2100
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """How the names of objects tell their hour: a pattern for the settings, the length of a window, the last hour."""
+    """How the names of objects show their hour: a pattern for the settings, the length of a window, the last hour."""
 
     pattern: str
     every: Literal["1h", "1d"]
@@ -32,7 +32,7 @@ class Hours:
 
 
 def find_hours(keys: Sequence[str]) -> Hours | None:
-    """Find the pattern by which every name tells its hour, or at least its day; None where the names do not."""
+    """Find the pattern by which every name shows its hour, or at least its day; None if the names do not."""
     patterns: list[tuple[str, Literal["1h", "1d"]]] = [(pattern, "1h") for pattern in _HOURS]
     for pattern, every in [*patterns, *((pattern, "1d") for pattern in _DAYS)]:
         times = [_time(match[1]) if (match := re.search(pattern, key)) else None for key in keys]

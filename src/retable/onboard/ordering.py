@@ -1,4 +1,4 @@
-"""By what the changes of a source are ordered: across all of it, or inside each partition of the queue alone."""
+"""The scope of the order of a source's changes: the whole source, or each partition of the queue."""
 
 from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual, NotNull, Reference
 from pyiceberg.expressions.literals import literal
@@ -13,7 +13,7 @@ from retable.settings.sources import SourceSettings
 
 
 def scope_of(lake: Lake, source: SourceSettings) -> Scope:
-    """How far the positions of a source's changes compare: as one that came says, else as its format does."""
+    """The scope in which a source's positions compare: as a received change says, else as its format does."""
     found = _seen(lake, source.name)
     if found is not None:
         return found
@@ -22,7 +22,7 @@ def scope_of(lake: Lake, source: SourceSettings) -> Scope:
 
 
 def _seen(lake: Lake, source: str) -> Scope | None:
-    """The scope of one change in silver, whichever; rows of copies are none."""
+    """The scope of any one change in silver; rows of copies do not count."""
     silver = lake.find(f"silver.{source}")
     if silver is None:
         return None

@@ -1,4 +1,4 @@
-"""Recognises what messages are: each is read under every format, and what is counted is all that is kept of it."""
+"""Recognises the format of messages: each message is read under every format, and only counts are kept."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,21 +14,21 @@ from retable.model.message import RawMessage
 from retable.settings.sources import Source
 
 Draft = Callable[[str, Mapping[str, str]], Source]
-"""Make settings of a source out of the name of a format and its options."""
+"""Makes settings of a source from the name of a format and its options."""
 
 _ROWID = ("rowid",)
-"""What stands in for a key of Oracle that nobody named; a row that moves gets another."""
+"""The substitute for an undeclared key of an Oracle table; a row that moves gets another rowid."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Reading:
     """How messages read as one format, under options that only it reads.
 
-    Of `read` messages `decoded` are of the format, `own` as its own writer writes them. `strangers` counts the others
-    by topic, `reasons` by what is wrong with them, and `near` sums which part of the format's fields each has, -1 of
-    one that is not even of the layout. Of rows: the tables, those `without_key`, those of them whose updates or deletes
-    came `without_old` rows, whether all came with types (`typed`), and whether all named the database behind the source
-    (`system_told`).
+    Of `read` messages, `decoded` are of the format, and `own` are written as by its own writer. `strangers` counts the
+    others by topic, `reasons` by error. `near` sums the share of the format's fields in each of them, -1 for one that
+    does not even have the layout. For rows: the tables, those `without_key`, those of them whose updates or deletes
+    came `without_old` rows, whether all came with types (`typed`), and whether all named the database system of the
+    source (`system_told`).
     """
 
     format: Format
@@ -48,7 +48,7 @@ class Reading:
 
     @property
     def score(self) -> tuple[float, int]:
-        """The better reading has the higher one: more messages decode, and more of them are the format's own."""
+        """The better reading has the higher score: more messages decode, and more of them are the format's own."""
         return self.decoded / max(self.read, 1), self.own
 
     @property
@@ -59,7 +59,7 @@ class Reading:
         return {**self.options, **untyped}
 
     def take(self, message: RawMessage) -> None:
-        """Read one message more."""
+        """Read one more message."""
         self.read += 1
         try:
             events = decode_message(message, self.context)
@@ -90,7 +90,7 @@ class Reading:
 
 
 def read_all(messages: Iterable[RawMessage], draft: Draft) -> list[Reading]:
-    """Read messages under every format and its options; only one of them is in memory at a time."""
+    """Read messages under every format and its options; only one message is in memory at a time."""
     readings = [
         Reading(format=known, options=options, context=context_of(draft(known.name, options)))
         for known in FORMATS.values()
@@ -103,7 +103,7 @@ def read_all(messages: Iterable[RawMessage], draft: Draft) -> list[Reading]:
 
 
 def best_of(readings: Iterable[Reading], where: str) -> Reading:
-    """Give the best reading; Malformed where not even half of the messages are of any format. Some message was read."""
+    """Give the best reading of at least one message; Malformed if no format decodes half of the messages."""
     readings = list(readings)
     best = max(readings, key=lambda reading: reading.score)
     if 2 * best.decoded <= best.read:
@@ -114,7 +114,7 @@ def best_of(readings: Iterable[Reading], where: str) -> Reading:
 
 
 def _nearest(readings: Iterable[Reading]) -> str:
-    """Which format comes nearest, and what is wrong with most messages of it."""
+    """The nearest format, and the error of most messages under it."""
     near = max(
         (each for each in readings if each.reasons), key=lambda reading: (reading.decoded, reading.near, reading.own)
     )
@@ -128,7 +128,7 @@ def _nearest(readings: Iterable[Reading]) -> str:
 
 
 def bounded(messages: Iterable[RawMessage], count: int, size: int) -> Iterator[RawMessage]:
-    """Give messages until there are so many, or so many bytes of them; one at least, if there is one."""
+    """Give messages up to this number and this many bytes, but at least one if there is one."""
     for message in messages:
         yield message
         count, size = count - 1, size - len(message.key or b"") - len(message.value or b"")

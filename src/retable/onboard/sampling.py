@@ -1,4 +1,4 @@
-"""A few messages of a source, to look at: nothing is recorded, and nothing moves."""
+"""A few messages of a source, to look at: nothing is recorded or committed."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,14 +20,14 @@ _Item = TypeVar("_Item")
 
 _OBJECTS, _MESSAGES = 20, 500
 _PLACES, _MANY = 5, 100
-"""Where many messages of a partition are looked at, they stand in so many places of it."""
+"""If many messages of a partition are read, they come from so many locations in it."""
 _NEVER = -1
-"""A source epoch below every other: what retention takes while it is looked at is no loss."""
+"""A source epoch below every other: messages that retention deletes during the look are no loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplePlace:
-    """An object, or a partition of a topic, and how much it holds: bytes or positions."""
+    """An object, or a partition of a topic, and its size: bytes or positions."""
 
     name: str
     size: int
@@ -35,9 +35,9 @@ class SamplePlace:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What a source has, and some of its messages, which are read as they are asked for.
+    """What a source has, and some of its messages, which are read lazily.
 
-    `cut` names, as far as messages were read, objects and partitions of which some are not among these.
+    `cut` names, as far as messages were read, objects and partitions that are only partly among these.
     """
 
     places: tuple[SamplePlace, ...]
@@ -46,7 +46,7 @@ class Sampled:
 
 
 def sample(source: Source) -> Sampled:
-    """List a source, to read messages of some objects all over it, or of every partition."""
+    """List a source, to read messages of some objects spread over it, or of every partition."""
     if isinstance(source, FilesSource):
         found = objects_of(source).list()
         places = tuple(SamplePlace(item.key, item.size) for item in found)
@@ -57,13 +57,13 @@ def sample(source: Source) -> Sampled:
 
 
 def some_of(items: Sequence[_Item], most: int) -> list[_Item]:
-    """Give at most so many of some items, from all over them."""
+    """Give at most so many of some items, spread over all of them."""
     step = -(-len(items) // most) or 1
     return list(items[::step])
 
 
 def spread(found: FoundPartition, most: int) -> list[PartitionRange]:
-    """Cut out at most so many positions of a partition, its last ones among them: where many, in several places."""
+    """Select at most so many positions of a partition, its last ones included; many come from several locations."""
     count = min(most, found.end - found.low)
     places = _PLACES if _MANY <= count < found.end - found.low else 1
     each = count // places

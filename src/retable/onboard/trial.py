@@ -1,4 +1,4 @@
-"""What a few messages of a source come to: their statements are traced and each row is read by itself, in memory."""
+"""The result of a few messages of a source, in memory: statements are traced and each row is read by itself."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,10 +29,10 @@ _SAMPLE = "sample"
 
 @dataclass(slots=True, kw_only=True)
 class Tried:
-    """What one table of gold comes to. `keys` are those of the settings, statements or messages, () where none tells.
+    """The result for one gold table. `keys` are those of the settings, statements or messages, () if none are known.
 
-    `stops` is why a run would hold it, `refused` counts the rows that do not fit, by the shard that they are of and by
-    code, each with one reason. `open` are the columns of which nothing tells a type, so that they are text.
+    `stops` is why a run would hold it. `refused` counts the rows that do not fit, by their shard and by code, each with
+    one reason. `open` are the columns of unknown type, which are therefore text.
     """
 
     history: TableHistory
@@ -48,8 +48,8 @@ class Tried:
 def try_out(lake: Lake, source: SourceSettings, events: Sequence[ChangeEvent], is_whole: bool) -> list[Tried]:
     """Trace the statements of silver and of these events, and read the events' rows, each under its table's schema.
 
-    Where `is_whole` is False statements between may be missing, so that only one which is not understood stops a table.
-    A table that gold does not have, and that only a snapshot declares, `is_left_out` where no row is among these.
+    If `is_whole` is False, statements between them may be missing; then only an unsupported statement stops a table. A
+    table that gold does not have, and that only a snapshot declares, `is_left_out` if it has no row here.
     """
     records = events_to_batch(_SAMPLE, events).to_pylist() if events else []
     rules, statements = read_source_statements(lake, source, [row for row in records if row["kind"] == "schema"])
@@ -83,7 +83,7 @@ def _trace(
     statements: list[Statement],
     rows: Mapping[TableName, list[RowEvent]],
 ) -> tuple[Tables, Mapping[str, list[RowEvent]]]:
-    """Trace until every column that rows bring is known."""
+    """Trace until every column of the rows is known."""
     inferred, widenings, known = list[InferredColumn](), Widenings(), read_known(lake, source.name)
     while True:
         tables = Tables.trace(statements, rules, inferred, known)
@@ -95,13 +95,13 @@ def _trace(
 
 
 def _is_unsupported(hold: Hold | None, statements: Sequence[Statement]) -> bool:
-    """Whether it is a statement by itself that stops a table, and not what stood before it."""
+    """Whether the statement itself stops a table, and not an earlier state."""
     at = [each for each in statements if hold is not None and each.position == hold.place]
     return any(isinstance(change, Unsupported) for each in at for change in each.changes)
 
 
 def _read(tried: Tried, rules: SourceRules, hold: Hold | None) -> None:
-    """Read each row of a table that counts; what does not fit is counted, or stops the table."""
+    """Read each counted row of a table; rows that do not fit are counted, or stop the table."""
     history = tried.history
     if hold is not None:
         tried.stops = f"{hold.code} at {hold.place or 'its first row'}: {hold.words}"
@@ -128,7 +128,7 @@ def _read(tried: Tried, rules: SourceRules, hold: Hold | None) -> None:
 
 
 def _open(tried: Tried, rules: SourceRules) -> tuple[str, ...]:
-    """The columns that are text because neither statements, settings nor any message tells their type."""
+    """The columns that are text because no statement, setting or message declares their type."""
     history = tried.history
     typed = set()
     for event in tried.rows:

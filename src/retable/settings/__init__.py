@@ -1,1 +1,1 @@
-"""The settings file: what a user decides of a lake, its sources and tables, read and checked."""
+"""The settings file: a user's decisions about a lake, its sources and tables, read and checked."""

@@ -1,4 +1,4 @@
-"""Where settings are: a file, a folder of them, an object of S3, or text that is its own address."""
+"""Where settings are: a file, a folder of files, an S3 object, or text that contains the settings themselves."""
 
 import base64
 import gzip
@@ -9,7 +9,7 @@ from typing import Protocol, cast
 from retable.errors import EnvironmentFault, InvalidSetting, NotFound
 
 SettingsAddress = Path | str
-"""A path, `s3://bucket/key`, or what `to_address` gives."""
+"""A path, `s3://bucket/key`, or a result of `to_address`."""
 
 _S3 = "s3://"
 _OWN = "data:application/gzip;base64,"
@@ -24,14 +24,14 @@ class _Body(Protocol):
 
 
 def to_address(text: str) -> str:
-    """Make of settings an address that holds them whole, for a process that shares no folder with this one."""
+    """Turn settings into an address that contains them, for a process that shares no folder with this one."""
     return _OWN + base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def read_texts(address: SettingsAddress) -> tuple[list[tuple[str, str]], Path | None]:
-    """Read settings: each text with what it is called, and the folder that relative paths start from, if there is one.
+    """Read settings: each text with its name, and the folder that relative paths start from, if any.
 
-    NotFound where there is nothing, EnvironmentFault where S3 cannot be asked.
+    NotFound if there is nothing, EnvironmentFault if S3 does not answer.
     """
     if isinstance(address, str) and address.startswith(_S3):
         return [(address, _decoded(_s3_object(address), address))], None

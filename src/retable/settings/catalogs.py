@@ -1,6 +1,6 @@
-"""The catalogs that a lake may have: how each is written, and what Spark and pyiceberg call it.
+"""The catalogs that a lake may have: how each is written, and its names in Spark and pyiceberg.
 
-No password is part of an address: settings name the environment variables that hold one.
+No password is part of an address: settings name the environment variables that hold passwords.
 """
 
 import re
@@ -16,10 +16,10 @@ from retable.settings.storage import check_path, check_server, shown, split, web
 from retable.settings.types import from_folder
 
 BUSY_SECONDS = 30
-"""How long either reader of a SQLite catalog waits for the other one's lock."""
+"""How long a reader of a SQLite catalog waits for another reader's lock, in seconds."""
 
 CONNECT_SECONDS = 10
-"""How long either reader waits until a catalog on another machine takes its connection."""
+"""How long a reader waits until a catalog on another machine accepts its connection, in seconds."""
 
 _SQLITE, _POSTGRES, _GLUE = "sqlite:///", "postgresql", "glue"
 _WRITTEN = (
@@ -33,7 +33,7 @@ _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
 
 @dataclass(frozen=True, slots=True)
 class SqliteCatalog:
-    """A file of this machine, which many processes of it may use at once."""
+    """A file of this machine, which many processes on it may use at once."""
 
     file: Path
 
@@ -50,7 +50,7 @@ class SqliteCatalog:
 
 @dataclass(frozen=True, slots=True)
 class PostgresCatalog:
-    """A database of PostgreSQL; `options` are those that both drivers know."""
+    """A PostgreSQL database; `options` are those that both drivers know."""
 
     user: str
     server: str
@@ -68,7 +68,7 @@ class PostgresCatalog:
     def pyiceberg(self) -> dict[str, str]:
         options = urlencode([*self.options, ("connect_timeout", CONNECT_SECONDS)])
         uri = f"postgresql+psycopg2://{quote(self.user)}@{self.server}/{quote(self.database)}?{options}"
-        # A connection that the server closed since its last use is noticed before anything is sent on it.
+        # Notice a connection that the server closed since its last use, before anything is sent on it.
         return {"type": "sql", "uri": uri, "pool_pre_ping": "true"}
 
 
@@ -86,7 +86,7 @@ class RestCatalog:
         return {
             "type": "rest",
             "uri": self.uri,
-            # pyiceberg asks for keys of each table by itself.
+            # pyiceberg requests keys for each table by itself.
             "header.X-Iceberg-Access-Delegation": "vended-credentials",
             "rest.client.connection-timeout-ms": str(CONNECT_SECONDS * 1000),
             **dict(self.options),
@@ -98,7 +98,7 @@ class RestCatalog:
 
 @dataclass(frozen=True, slots=True)
 class GlueCatalog:
-    """The Glue of a region of AWS, or another server of its protocol; keys come by AWS's own ways."""
+    """AWS Glue in a region, or another server of its protocol; keys come in AWS's own ways."""
 
     region: str
     endpoint: str | None = None

@@ -1,4 +1,4 @@
-"""Digests of the settings that decide what gold holds: where one differs, windows are stale."""
+"""Digests of the settings that decide the contents of gold: windows with another digest are stale."""
 
 import hashlib
 import json
@@ -11,15 +11,15 @@ from retable.settings.tables import TableRules
 
 KEEPS_GOLD = frozenset(
     {
-        *("name", "kind", "path", "s3", "layout", "bootstrap", "topics", "kafka"),  # where messages are
-        *("every", "start", "delay", "hour", "paused"),  # which window holds them
-        *("max_message", "max_unpacked", "max_ratio", "max_lines"),  # what a bound refuses stands in quarantine
+        *("name", "kind", "path", "s3", "layout", "bootstrap", "topics", "kafka"),  # the location of messages
+        *("every", "start", "delay", "hour", "paused"),  # the window that holds them
+        *("max_message", "max_unpacked", "max_ratio", "max_lines"),  # what a bound refuses goes to quarantine
         *("quarantine_budget", "quarantine_limit", "retention"),
         *("applications", "spark_door", "sla", "sla_grade", "owner", "severity", "notify"),
-        "source_epoch",  # it comes first in the positions of later windows, and older ones keep theirs
+        "source_epoch",  # the first number of positions in later windows; older windows keep their own
     }
 )
-"""Settings of a source that no digest has, as they change no row of a window that is decoded."""
+"""Settings of a source that are in no digest, because they change no row of a decoded window."""
 
 _FIRST_OPTIONS: Mapping[str, Mapping[str, object]] = {
     "format_options": {"model": "sql", "database": None, "table": None, "tuple_schema": {}},
@@ -29,12 +29,12 @@ _FIRST_OPTIONS: Mapping[str, Mapping[str, object]] = {
         "unavailable_value": "__debezium_unavailable_value",
     },
 }
-"""Options of formats that stand in the digest of every source, as those of existing tables do: none of them shall turn
-stale. `canal_dialect` is another one. Later options stand there by name, where they are set."""
+"""Format options that are in the digest of every source, so that existing tables do not become stale. `canal_dialect`
+is another one. Later options are in the digest by name if they are set."""
 
 
 def value_facts(source: SourceSettings, rules: TableRules, *, is_taken: bool, case: str) -> dict[str, object]:
-    """Give what decides how a table is decoded and typed."""
+    """Give the facts that decide how a table is decoded and typed."""
     return {
         **typing_facts(source, rules),
         "zones": [source.time_zone, source.timestamp_zone],
@@ -49,7 +49,7 @@ def value_facts(source: SourceSettings, rules: TableRules, *, is_taken: bool, ca
 
 
 def typing_facts(source: SourceSettings, rules: TableRules) -> dict[str, object]:
-    """Give what decides of which type a column is that no statement declared."""
+    """Give the facts that decide the type of a column that no statement declared."""
     return {
         "format": source.format,
         "system": source.source_system,
@@ -62,7 +62,7 @@ def typing_facts(source: SourceSettings, rules: TableRules) -> dict[str, object]
 
 
 def digest(facts: Mapping[str, object]) -> str:
-    """Give 16 hexadecimal digits that differ where facts do."""
+    """Give 16 hexadecimal digits that differ if the facts differ."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 

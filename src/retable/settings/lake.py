@@ -1,4 +1,4 @@
-"""Where the lake is, `[lake]` of the settings; the one place that tells Spark and pyiceberg how to open it."""
+"""Where the lake is: `[lake]` of the settings. Only this module configures its access for Spark and pyiceberg."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,10 +12,10 @@ from retable.settings.storage import Bucket, S3Settings, WarehousePlace
 from retable.settings.types import Age, GoldNamespace, VariableName
 
 ReadVariable = Callable[[str], str]
-"""Gives the value of the environment variable of this name, or raises the error that asks for it."""
+"""Gives the value of the environment variable of this name, or raises the error that requests it."""
 
 REQUEST_SECONDS = 60
-"""How long pyiceberg waits for an answer of object storage before it asks again."""
+"""How long pyiceberg waits for object storage before it retries, in seconds."""
 
 
 class LakeSettings(BaseModel, frozen=True, extra="forbid"):
@@ -75,18 +75,18 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def jars(self) -> tuple[str, ...]:
-        """What Spark needs beyond Iceberg itself, by the names of artifacts: one that nobody needs slows its start."""
+        """The jars that Spark needs besides Iceberg, by artifact name; unused jars would slow its start."""
         catalog = {SqliteCatalog: ("sqlite-jdbc",), PostgresCatalog: ("postgresql", "checker-qual")}
         needs_aws = isinstance(self.warehouse, Bucket) or isinstance(self.catalog, GlueCatalog)
         return catalog.get(type(self.catalog), ()) + (("iceberg-aws-bundle",) if needs_aws else ())
 
     def spark(self) -> dict[str, str]:
-        """What Spark's catalog is told; nothing of it is secret."""
+        """The properties of Spark's catalog that are not secret."""
         properties = {
             "warehouse": str(self.warehouse),
-            # A cached table hides what other sessions have committed since.
+            # A cached table hides later commits of other sessions.
             "cache-enabled": "false",
-            # Of Hadoop's files only: Iceberg's own reader of buckets has no such option.
+            # Only for Hadoop's files: Iceberg's own reader of buckets has no such option.
             "hadoop.parquet.page.verify-checksum.enabled": "true",
             **self.catalog.spark(),
         }
@@ -97,17 +97,17 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
             }
             properties |= _known({"s3.endpoint": self.s3.endpoint, "client.region": self.s3.region})
         elif not isinstance(self.catalog, SqliteCatalog):
-            # A server may tell its clients of a store of its own.
+            # A server may give its clients its own object storage settings.
             properties["io-impl"] = "org.apache.iceberg.hadoop.HadoopFileIO"
         return properties
 
     def spark_secrets(self, read: ReadVariable) -> dict[str, str]:
-        """What Spark's catalog is told beyond that, which nothing may show."""
+        """The secret properties of Spark's catalog, which must not be shown."""
         password = {"jdbc.password": self.catalog_password_env}
         return _read(password | self._proofs() | _s3_keys(self._store()), read)
 
     def pyiceberg(self, read: ReadVariable) -> dict[str, str]:
-        """What pyiceberg's catalog is told, secrets included, but for a database's password: see `password`."""
+        """The properties of pyiceberg's catalog, secrets included, except a database's password: see `password`."""
         properties = {
             "warehouse": str(self.warehouse),
             "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO",

@@ -1,7 +1,7 @@
 """The settings: one typed TOML file, a folder of them, or an object of S3; the only reader of the environment.
 
-A key that no setting has is an error that names the nearest one. Relative paths start at the settings file's folder.
-Secrets have no place here.
+An unknown key is an error that names the nearest known one. Relative paths start at the settings file's folder.
+Settings contain no secrets.
 """
 
 import json
@@ -35,11 +35,11 @@ from retable.settings.tables import TableRules
 from retable.settings.types import ChangeRules
 
 CATALOG = "lake"
-"""The catalog's name in Spark and in pyiceberg: it is part of every row of the catalog's own tables."""
+"""The catalog's name in Spark and in pyiceberg; it is part of every row of the catalog's own tables."""
 
 
 def _specificity(glob: str) -> tuple[bool, int, int]:
-    """Rank a glob: a plain name first, then by letters spelled out, then by letters only counted."""
+    """Rank a glob: a plain name first, then by the number of literal letters, then by letters only counted."""
     bare = re.sub(r"\[[^]]+\]", "?", glob)
     return not re.search(r"[*?]", bare), len(re.sub(r"[*?]", "", bare)), bare.count("?")
 
@@ -90,11 +90,11 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         return self
 
     def target(self, table: TableName) -> TableName | None:
-        """Give the table as which a table of a source goes to gold; None where that is its own name."""
+        """Give the gold table that a table of a source goes to; None if it has its own name."""
         return self._matching(table).to if self._targets else None
 
     def rules(self, table: TableName) -> TableRules:
-        """Give what is said of a table, of a source or of gold: two equally specific patterns are an error."""
+        """Give the rules of a table of a source or of gold; two equally specific patterns are an error."""
         return self._targets.get(table) or self._matching(table)
 
     def unmatched(self, tables: Collection[TableName]) -> list[str]:
@@ -102,7 +102,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         return [glob for glob in self.tables if not any(fnmatchcase(str(table), glob) for table in tables)]
 
     def feeds(self, source: SourceSettings, table: TableName, is_sharded: bool) -> bool:
-        """Say whether a source still feeds the gold table of this name, which is of several of its tables, or not."""
+        """Say whether a source still feeds the gold table of this name, which joins several source tables or not."""
         if is_sharded:
             return table in self._targets
         return source.takes(table) and self.target(table) is None
@@ -113,11 +113,11 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
 
     @cached_property
     def _matched(self) -> dict[TableName, TableRules]:
-        """The rules of each table that was asked for."""
+        """The rules of each table, cached."""
         return {}
 
     def _matching(self, table: TableName) -> TableRules:
-        """Give the rules of the most specific pattern that matches, whole."""
+        """Give the rules of the most specific matching pattern; patterns are not merged."""
         if table not in self._matched:
             self._matched[table] = self._match(table)
         return self._matched[table]
@@ -135,13 +135,13 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         return self.tables[winners[0]] if winners else TableRules()
 
     def fingerprint(self, source: str, table: TableName) -> str:
-        """Digest what decides how this table is decoded and typed: another digest makes its windows stale."""
+        """Digest the settings that decide how this table is decoded and typed; a new digest makes its windows stale."""
         settings, rules = self.source(source), self.rules(table)
         is_taken = table in self._targets or settings.takes(table)
         return digest(value_facts(settings, rules, is_taken=is_taken, case=self.lake.case))
 
     def typing(self, source: str, table: TableName) -> str:
-        """Digest what decides of which type a column is that no statement declared."""
+        """Digest the settings that decide the type of a column that no statement declared."""
         return digest(typing_facts(self.source(source), self.rules(table)))
 
 
@@ -149,7 +149,7 @@ _SECTIONS: dict[str, type[BaseModel]] = {"lake": LakeSettings, "sources": Source
 
 
 def _entry_of(option: FieldInfo) -> type[BaseModel] | None:
-    """The model of the entries of an option that has several."""
+    """The model of the entries of an option that is a list."""
     inside = get_args(option.annotation)
     return next((each for each in inside if isinstance(each, type) and issubclass(each, BaseModel)), None)
 
@@ -165,7 +165,7 @@ _INSIDE: dict[str, type[BaseModel]] = {
 
 
 def load_settings(address: SettingsAddress | None = None) -> Settings:
-    """Read the settings at an address, else at $RETABLE_SETTINGS, else ./retable.toml (`retable.settings.address`)."""
+    """Load the settings at an address, else at $RETABLE_SETTINGS, else ./retable.toml (`retable.settings.address`)."""
     texts, folder = read_texts(address or os.environ.get("RETABLE_SETTINGS") or "retable.toml")
     merged: dict[str, object] = {}
     origins: dict[tuple[str, ...], str] = {}
@@ -181,7 +181,7 @@ def load_settings(address: SettingsAddress | None = None) -> Settings:
 
 
 def read_variable(name: str) -> str:
-    """Give the value of an environment variable that a setting names; EnvironmentFault where it has none."""
+    """Give the value of an environment variable that a setting names; EnvironmentFault if it is not set."""
     value = os.environ.get(name)
     if not value:
         raise EnvironmentFault(
@@ -211,7 +211,7 @@ def _merge(
     origins: dict[tuple[str, ...], str],
     place: tuple[str, ...],
 ) -> None:
-    """Add one file's keys to those of the files before it; a value given twice is an error."""
+    """Add one file's keys to those of the files read before; a value given twice is an error."""
     for key, value in more.items():
         here, old = (*place, key), into.get(key)
         if key not in into:
@@ -226,7 +226,7 @@ def _merge(
 
 
 def _check_hosts(value: object, origins: Mapping[tuple[str, ...], str], place: tuple[str, ...]) -> None:
-    """Check the host of every address that these settings name, in whichever of them it stands."""
+    """Check the host of every address in these settings, whatever file contains it."""
     if isinstance(value, dict):
         for key, each in value.items():
             _check_hosts(each, origins, (*place, key))
@@ -289,7 +289,7 @@ def _file_of(place: tuple[str, ...], origins: Mapping[tuple[str, ...], str], fir
 
 
 def _place(error: ErrorDetails) -> tuple[tuple[str, ...], type[BaseModel] | None]:
-    """Give where an error stands, and the settings of the kind of source in which it does."""
+    """Give the location of an error, and the settings model of the kind of source that it is in."""
     place = tuple(str(part) for part in error["loc"])
     if place[:1] == ("sources",) and len(place) > 2 and place[2] in KINDS:
         return (*place[:2], *place[3:]), KINDS[place[2]]
@@ -299,7 +299,7 @@ def _place(error: ErrorDetails) -> tuple[tuple[str, ...], type[BaseModel] | None
 _HOST = re.compile(r"//(?:[^/@\s]*@)?(\[[^\]]*\]|[^/:?#&,\s\[\]]+)")
 _BROKER = re.compile(r",\s*(\[[^\]]*\]|[^/:?#&,\s\[\]]+)")
 _NAMES_A_SECRET = re.compile(r"_env$|password|secret|token|credential", re.IGNORECASE)
-"""Settings in whose place somebody may have written the secret itself."""
+"""Settings in whose place a person may have written the secret itself."""
 
 
 def _format_place(place: tuple[str, ...]) -> str:

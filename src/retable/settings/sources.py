@@ -113,7 +113,7 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid"):
     @model_validator(mode="wrap")
     @classmethod
     def _take_options(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Read the options of the format, which stand among the other settings."""
+        """Read the options of the format, which are among the other settings."""
         name = data.get("format") if isinstance(data, Mapping) else None
         if not isinstance(data, Mapping) or not isinstance(name, str):
             return handler(data)
@@ -145,15 +145,15 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def first(self) -> datetime | None:
-        """The time to begin at, where `start` is one."""
+        """The time to begin at, if `start` is a time."""
         return self.start if isinstance(self.start, datetime) else None
 
     def takes(self, table: TableName) -> bool:
-        """Say whether `include` and `exclude` let this table in; the canary is never one of gold."""
+        """Say whether `include` and `exclude` select this table; the canary is never a gold table."""
         return self.takes_named(str(table))
 
     def takes_named(self, name: str) -> bool:
-        """Say the same of a table by its name as it is spelled: `database.[schema.]table`."""
+        """Say the same for a table name as text: `database.[schema.]table`."""
         return (
             name != self.canary
             and any(fnmatchcase(name, glob) for glob in self.include)
@@ -245,7 +245,7 @@ class KafkaSource(SourceSettings, frozen=True):
     """How to authenticate to the brokers, if they ask for it."""
 
     def reads(self, topic: str) -> bool:
-        """Say whether a topic is one of this source."""
+        """Say whether a topic belongs to this source."""
         return any(fnmatchcase(topic, glob) for glob in self.topics)
 
 

@@ -1,4 +1,4 @@
-"""Where files lie: a folder of this machine, or a prefix of a bucket in object storage, and how that is reached."""
+"""Locations of files: a folder of this machine, or a prefix of a bucket in object storage, and access to it."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ S3 = "s3://"
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _METADATA = frozenset({"100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"})
-"""Where Alibaba Cloud, Oracle Cloud, AWS and Google answer beside 169.254.169.254."""
+"""The metadata addresses of Alibaba Cloud, Oracle Cloud, AWS and Google besides 169.254.169.254."""
 _METADATA_NAMES = frozenset({"metadata", "metadata.google.internal", "metadata.goog"})
 _LINK_LOCAL = "where that is meant, set `allow_link_local = true` (in [lake], or in the extra of a connection)"
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
@@ -25,7 +25,7 @@ _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket of object storage, and the prefix in it that counts as a folder."""
+    """A bucket of object storage, and the prefix in it that serves as a folder."""
 
     name: str
     prefix: str = ""
@@ -35,7 +35,7 @@ class Bucket:
 
 
 def web_address(value: object) -> str:
-    """Check an address of a server: http or https, a host, perhaps a port and a path; nothing secret is in it."""
+    """Check a server address: http or https, a host, optionally a port and a path, and no secret."""
     text = str(value)
     parts = split(text)
     if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
@@ -45,7 +45,7 @@ def web_address(value: object) -> str:
 
 
 def split(text: str) -> SplitResult | None:
-    """Split an address; None for one that is none."""
+    """Split an address; None if it is invalid."""
     try:
         parts = urlsplit(text)
         _ = parts.port
@@ -55,13 +55,13 @@ def split(text: str) -> SplitResult | None:
 
 
 def check_server(server: str, text: str) -> None:
-    """Check that `host` or `host:port` is one, and has neither user nor password."""
+    """Check that `host` or `host:port` is valid, without user and password."""
     if not _HOST.fullmatch(re.sub(r":\d+$", "", server)):
         raise ValueError(f"{shown(text)} names no server; write one as host, or as host:port, without a user")
 
 
 def check_host(host: str) -> None:
-    """Check that a host is not one that every machine of a cloud answers with its own keys (link-local, metadata)."""
+    """Refuse a host at which every machine of a cloud finds its own keys (link-local, metadata)."""
     try:
         # A number, and an address with parts left out, are IPv4 too.
         found = ip_address(inet_ntoa(inet_aton(host)))
@@ -78,7 +78,7 @@ def check_host(host: str) -> None:
 
 
 def shown(text: str) -> str:
-    """Quote an address for a person, without the password that it may have."""
+    """Quote an address for a person, without a password."""
     return repr(without_passwords(text))
 
 
@@ -100,7 +100,7 @@ def _place(value: object, info: ValidationInfo) -> Path | Bucket:
 
 
 def check_path(path: Path | Bucket) -> Path | Bucket:
-    """Check a path of this machine that becomes a part of addresses: some signs have a meaning of their own there."""
+    """Check a path of this machine that becomes part of addresses, in which some characters have a meaning."""
     if found := re.search(r"[#?%]", str(path)):
         raise ValueError(f"{str(path)!r} has a {found[0]!r}, which no address of a file holds; use another folder")
     return path

@@ -1,4 +1,4 @@
-"""What a user says of a table: `[tables."<glob>"]` of the settings."""
+"""A user's settings of a table: `[tables."<glob>"]`."""
 
 from typing import Annotated, Literal, Self
 
@@ -67,5 +67,5 @@ class TableRules(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def policies(self) -> Policies:
-        """What all of these say of the changes of this table."""
+        """The choices of these settings about schema changes of the table."""
         return Policies(**self.on.model_dump(exclude={"cascade"}), columns=self.columns, approve=self.approve)

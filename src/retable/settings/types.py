@@ -1,4 +1,4 @@
-"""What the text of a setting means, where TOML has no type for it; an error says how to write one."""
+"""Types of settings that TOML does not have; an error says how to write a value."""
 
 import os
 import re
@@ -26,7 +26,7 @@ _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(day
 
 
 def from_folder(path: str | Path, info: ValidationInfo) -> Path:
-    """Make a path absolute: a relative one starts at the folder of the settings."""
+    """Make a path absolute; a relative path starts at the folder of the settings."""
     folder = info.context["folder"] if info.context else Path()
     if folder is None and not Path(path).expanduser().is_absolute():
         raise ValueError(f"{str(path)!r} is relative, and these settings lie in no folder; write the whole path")
@@ -68,7 +68,7 @@ def _class_path(value: str) -> str:
 
 
 def _not_of_python(value: str) -> str:
-    """Refuse what Python itself has, from `os.system` on: settings may stand where anybody writes them."""
+    """Refuse Python's own modules, such as `os.system`: settings may be in a place where others can write."""
     module = re.split(r"[.:]", value)[0]
     if module in sys.stdlib_module_names:
         raise ValueError(f"{value!r} is of Python's own module {module}, which has neither notifiers nor doors")
@@ -122,7 +122,7 @@ def _file(value: object, info: ValidationInfo) -> object:
 
 
 def _variable_name(value: str) -> str:
-    # The value is not shown: whoever mistakes this for the secret itself has written it here.
+    # The value is not shown, because a person may have written the secret itself here.
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
         raise ValueError("this is no name of an environment variable, as KAFKA_PASSWORD; a secret itself stands there")
     return value
@@ -143,7 +143,7 @@ def _source_name(value: str) -> str:
 
 @lru_cache(64)
 def linear_pattern(value: str) -> re2._Regexp:
-    r"""Compile a pattern whose time to match grows as the text, whoever wrote it; re2.error says what is wrong.
+    r"""Compile a pattern whose matching time is linear in the text; re2.error says what is wrong.
 
     RE2 has no look-around. `(?<!\d)` and `(?!\d)` are translated, because an earlier `retable init` wrote them.
     """

@@ -1,1 +1,1 @@
-"""Tables rebuilt beside gold, from bronze as it would be decoded today: built, compared, then promoted or dropped."""
+"""Tables rebuilt next to gold, from bronze as it would be decoded today: built, compared, then promoted or dropped."""

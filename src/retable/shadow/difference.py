@@ -1,4 +1,4 @@
-"""What lies between a gold table and its shadow: columns by name, rows by key."""
+"""The difference between a gold table and its shadow: columns by name, rows by key."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from retable.verify.states import ColumnDifference, compare_spills, read_columns
 class ShadowDifference:
     """How a table's shadow differs from gold, which is the left side; `held` says why the shadow stopped, if it did.
 
-    `key` names the columns by which rows were compared, none: whole rows. `moved`: gold has changed since the shadow
-    was built, so what came since is only there. `rejected` counts changes that did not fit the shadow, by code, each
-    with the reason of one.
+    `key` names the columns by which rows were compared; without it whole rows were compared. `moved`: gold has changed
+    since the shadow was built, so newer changes are only in gold. `rejected` counts changes that did not fit the
+    shadow, by code, each with one reason.
     """
 
     table: str
@@ -41,7 +41,7 @@ class ShadowDifference:
 
 
 def compare_shadow(lake: Lake, shadow: Shadow, table: str, folder: Path) -> ShadowDifference:
-    """Compare one table with its shadow as both are now; rows wait in `folder`."""
+    """Compare one table with its shadow in their present state; temporary rows go to `folder`."""
     gold, _ = find_gold(lake, table)
     shadowed, state = find_gold(lake, shadow.name_of(table))
     left, right = _columns(gold), _columns(shadowed)

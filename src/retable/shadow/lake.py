@@ -1,6 +1,6 @@
-"""A source's shadow: a source of its own beside it, whose bronze, silver and gold are nobody else's.
+"""A source's shadow: a separate source with its own bronze, silver and gold.
 
-So it is built by the same stages as gold is, and nothing that is done with it touches the source.
+The same stages build it as build gold, and no action on it touches the source.
 """
 
 import json
@@ -34,7 +34,7 @@ _LAYERS = ("bronze", "silver", "statements", "quarantine")
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """A shadow that stands: what was asked for, by whom and why, and at which snapshots gold stood then."""
+    """An existing shadow: what was requested, by whom and why, and the gold snapshots at that time."""
 
     ask: Ask
     reason: str
@@ -47,12 +47,12 @@ class Shadow:
 
 
 def shadow_source(source: str) -> str:
-    """The name of a source's shadow; a source has one at a time."""
+    """The name of a source's shadow; a source has one shadow at a time."""
     return f"{SHADOW}{source}"
 
 
 def shadow_lake(lake: Lake, source: str) -> Lake:
-    """The same lake as the shadow sees it: its source has the shadow's name, and gold is in namespaces of its own."""
+    """The same lake as the shadow sees it: its source has the shadow's name, and gold has separate namespaces."""
     name, settings = _free_name(lake, source), lake.settings
     mine = settings.source(source).model_copy(update={"name": name})
     gold = settings.lake.model_copy(update={"gold": f"{name}__{settings.lake.gold}"})
@@ -60,7 +60,7 @@ def shadow_lake(lake: Lake, source: str) -> Lake:
 
 
 def _free_name(lake: Lake, source: str) -> str:
-    """The name of a source's shadow, where it is nobody else's: what is done to a shadow must befall no source."""
+    """The name of a source's shadow, if no source has it: actions on a shadow must not affect a source."""
     name = shadow_source(source)
     if name in lake.settings.sources:
         raise InvalidSetting(f"sources.{name}: a shadow of {source} needs that name; rename the source")
@@ -68,7 +68,7 @@ def _free_name(lake: Lake, source: str) -> str:
 
 
 def find_shadow(lake: Lake, source: str) -> Shadow | None:
-    """The shadow of a source that is built to its end; None where there is none."""
+    """The finished shadow of a source; None if there is none."""
     table = lake.find(f"silver.{shadow_source(source)}")
     manifest = None if table is None else table.properties.get(_MANIFEST)
     if manifest is None:
@@ -88,9 +88,9 @@ def the_shadow(lake: Lake, source: str) -> Shadow:
 
 @contextmanager
 def building(lake: Lake, source: str, run_id: str, now: datetime) -> Iterator[None]:
-    """Be the only one who builds the shadow of a source.
+    """Hold the right to build the shadow of a source alone.
 
-    What a killed build left goes first; a shadow that stands is dropped by a person. Leased: another build is at it.
+    A killed build's remains are dropped first; a person must drop an existing shadow. Leased: another build is running.
     """
     name = shadow_source(source)
     with leased(
@@ -106,19 +106,19 @@ def building(lake: Lake, source: str, run_id: str, now: datetime) -> Iterator[No
 
 
 def end_builds(lake: Lake, source: str, now: datetime) -> None:
-    """Let the next build in, where one that was killed could not say that it ended."""
+    """Let the next build start after a killed one that could not end its lease."""
     end_leases(lake, source, shadow_source(source), now)
 
 
 def finish(lake: Lake, shadow: Shadow) -> None:
-    """Say that a shadow is built to its end."""
+    """Record that a shadow is built completely."""
     table = lake.load(f"silver.{shadow_source(shadow.ask.source)}")
     with explained(lake.settings.lake), table.transaction() as change:
         change.set_properties({_MANIFEST: json.dumps(asdict(shadow))})
 
 
 def copy_record(lake: Lake, source: str) -> None:
-    """Give the shadow the record of its source: the windows, what was done with them, tables and decisions."""
+    """Give the shadow the record of its source: the windows, their stages, tables and decisions."""
     name = shadow_source(source)
     for ops in _COPIED:
         if (table := lake.find(ops)) is None:
@@ -139,13 +139,13 @@ def copy_record(lake: Lake, source: str) -> None:
 
 
 def drop_shadow(lake: Lake, source: str) -> list[str]:
-    """Remove a shadow, also one that was not built to its end: its tables, with their files, and its record."""
+    """Remove a shadow, also an incomplete one: its tables, with their files, and its record."""
     name = _free_name(lake, source)
     gone = []
     with explained(lake.settings.lake):
         for namespace in [levels[0] for levels in lake.catalog.list_namespaces() if levels[0].startswith(f"{name}__")]:
             tables = [".".join(table) for table in lake.catalog.list_tables(namespace)]
-            # The shadow of another source may begin alike: names of sources may hold what parts them here.
+            # The shadow of another source may begin alike: source names may contain the separator.
             gone += [table for table in tables if _is_of(lake, table, name)]
         gone += [table for layer in _LAYERS if lake.find(table := f"{layer}.{name}")]
         for table in gone:

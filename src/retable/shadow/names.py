@@ -1,4 +1,4 @@
-"""Every name under which rows of a table may have come, by the statements of silver."""
+"""Every name under which rows of a table may have arrived, by the statements of silver."""
 
 from retable.decode.statements import read_statements
 from retable.gold.read import find_gold
@@ -17,7 +17,7 @@ from retable.verify.rebuild import SourceHistory, names_of
 
 
 def names_of_tables(lake: Lake, ask: Ask) -> set[TableName]:
-    """The names of all tables that are asked for."""
+    """The names of all requested tables."""
     source = lake.settings.source(ask.source)
     ordinals = read_ordinals(lake, ask.source)
     replayed = frozenset(read_stages(lake, ask.source)["replay"])

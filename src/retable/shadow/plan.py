@@ -1,4 +1,4 @@
-"""What a shadow is asked for, checked before anything is begun: source, tables, windows."""
+"""The request for a shadow (source, tables, windows), checked before it begins."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from retable.verify.outlook import inspect_again
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Tables of one source, by their gold names, to be rebuilt with these windows decoded anew."""
+    """Tables of one source, by their gold names, to be rebuilt with these windows decoded again."""
 
     source: str
     tables: tuple[str, ...]
@@ -25,9 +25,9 @@ class Ask:
 
 
 def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: str, begun: bool = False) -> Ask:
-    """Check what is asked for, of the windows from `start` to before `end`; an error says what would be right.
+    """Check a request for the windows from `start` to before `end`; an error says what would be right.
 
-    Where it is `begun` to be done to gold, windows may be decoded anew of which other tables were not replayed yet.
+    If the change of gold has `begun`, windows may be decoded again that other tables have not replayed yet.
     """
     name = lake.settings.source(source).name
     windows = check_windows(lake, name, start, end)
@@ -58,10 +58,10 @@ def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: s
 
 
 def _check_others(lake: Lake, ask: Ask, begun: bool) -> None:
-    """InvalidSetting where these windows, run again, would change tables too that the shadow does not show.
+    """InvalidSetting if running these windows again would also change tables that the shadow does not show.
 
-    Without that they are the same again for all others. A held table does not count: what stands below its hold, any
-    run of these windows brings up to the settings, and its reader knows that it is not right.
+    Otherwise all other tables stay the same. A held table does not count: any run of these windows brings its state
+    below the hold up to the settings, and its reader knows that it is not right.
     """
     states, run = gold_states(lake), f"{ask.source} run again from {ask.windows[0]} to {ask.windows[-1]}"
     golds = {str(state.table): name for name, state in states.items() if state.source == ask.source}
@@ -82,7 +82,7 @@ def _check_others(lake: Lake, ask: Ask, begun: bool) -> None:
 
 
 def check_windows(lake: Lake, source: str, start: str, end: str) -> tuple[str, ...]:
-    """The recorded windows from `start` to before `end`, all of them replayed and there; an error says which are."""
+    """The recorded windows from `start` to before `end`, all replayed and present; an error names the others."""
     first, behind = window_start(start), window_start(end)
     if first >= behind:
         raise InvalidSetting(f"{start} is not before {end}: the window that `to` names is not taken any more")

@@ -1,4 +1,4 @@
-"""Whether gold may take what a shadow shows: it can be done to its end, and all that made the shadow is as it was."""
+"""Whether gold may take over a shadow: it can be done completely, and all inputs of the shadow are unchanged."""
 
 from collections.abc import Iterator
 
@@ -19,9 +19,9 @@ from retable.shadow.plan import check_ask
 
 
 def check_promotion(lake: Lake, shadow: Shadow) -> None:
-    """Check a shadow before anything of gold or silver changes; a promotion that ended midway passes again.
+    """Check a shadow before gold or silver changes; a promotion that was interrupted passes again.
 
-    InvalidSetting where what would come is not what was shown: then nobody has seen it. Else the errors of an ask.
+    InvalidSetting if the result would differ from what a person was shown. Else the errors of a request.
     """
     ask = shadow.ask
     _check_decoder(lake, shadow)

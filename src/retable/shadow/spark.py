@@ -1,4 +1,4 @@
-"""A shadow's door to Spark: builds it from bronze, and does the same to gold when it is promoted."""
+"""A shadow's entry point for Spark: builds it from bronze, and repeats the build on gold at promotion."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -49,9 +49,9 @@ def build(
     now: datetime,
     on_progress: OnProgress,
 ) -> Shadow:
-    """Decode the windows anew beside silver, and fold the tables from that and from silver's other windows.
+    """Decode the windows again next to silver, and fold the tables from them and from silver's other windows.
 
-    What a killed build left goes first; a shadow that stands is dropped by a person. Leased: another build is at it.
+    A killed build's remains are dropped first; a person must drop an existing shadow. Leased: another build is running.
     """
     with building(lake, ask.source, run_id, now):
         shadowed = shadow_lake(lake, ask.source)
@@ -86,10 +86,10 @@ def promote(
     now: datetime,
     on_progress: OnProgress,
 ) -> list[StageReport]:
-    """Do to silver and gold what the shadow showed, then drop it; each table changes in one visible step, and stays it.
+    """Repeat on silver and gold what the shadow showed, then drop it; each table changes in one visible, lasting step.
 
-    The windows are decoded anew, so that silver is what gold is made of; what came since the shadow was built is in.
-    What cannot be done to its end, or is not what was shown, is refused before anything changes.
+    The windows are decoded again, so that silver is what gold is made of; changes since the build are included. What
+    cannot be completed, or differs from what was shown, is refused before anything changes.
     """
     shadow, source = the_shadow(lake, source_name), lake.settings.source(source_name)
     check_promotion(lake, shadow)
@@ -114,7 +114,7 @@ def _words(ask: Ask) -> str:
 
 
 def _copy(spark: "SparkSession", lake: Lake, ask: Ask) -> None:
-    """Give the shadow the bronze of its windows, and of the other windows of silver what the tables are made of."""
+    """Give the shadow the bronze of its windows, and from silver's other windows the events of the tables."""
     name = shadow_source(ask.source)
     for layer in ("bronze", "silver", "quarantine"):
         lake.ensure(f"{layer}.{name}")

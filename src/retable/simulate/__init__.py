@@ -1,4 +1,4 @@
-"""A small shop whose database emits change messages and knows its truth at every point; independent of the engine.
+"""A small shop whose database emits change messages and knows its true contents at every point; independent of Retable.
 
     from retable.simulate import FORMATS, Delivery, deliver, simulate, streamx_json, write_objects
 
@@ -9,9 +9,9 @@
     history.truth().rows("orders")                               # as `retable rows --format jsonl`, read as JSON
     history.truth_up_to(windows[0][-1].position)                 # after that message's place in the binlog
 
-`simulate(kinds=…)` takes names of ROW_KINDS, DDL_KINDS and HELD_KINDS; a name that comes twice is taken twice as often.
-`history.holds()` tells the positions of statements that Retable is documented to hold on.
-`FORMATS` tells of each format what it can tell, and what settings must say of tables where it is silent.
+`simulate(kinds=…)` takes names of ROW_KINDS, DDL_KINDS and HELD_KINDS; a name given twice is chosen twice as often.
+`history.holds()` gives the positions of statements that Retable is documented to hold on. `FORMATS` says for each
+format what it can express, and what settings must declare of tables if it does not.
 """
 
 from retable.simulate.actions.play import DDL_KINDS, HELD_KINDS, LOADED, ROW_KINDS, simulate

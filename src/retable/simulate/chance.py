@@ -1,4 +1,4 @@
-"""Where all choices come from: whatever gives numbers as `random.Random` does, so that a test can replay and shrink."""
+"""The source of all choices: any object with `random.Random`'s methods, so that a test can replay and shrink."""
 
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
@@ -7,7 +7,7 @@ Item = TypeVar("Item")
 
 
 class Chance(Protocol):
-    """The one draw that the simulator makes; a `random.Random(seed)` has it, and so has Hypothesis' `st.randoms()`."""
+    """The one draw that the simulator makes; `random.Random(seed)` and Hypothesis' `st.randoms()` have it."""
 
     def randrange(self, start: int, stop: int, /) -> int: ...
 
@@ -18,11 +18,11 @@ def pick(chance: Chance, items: Sequence[Item]) -> Item:
 
 
 def hits(chance: Chance, share: float) -> bool:
-    """Say yes in this share of the cases; a shrinking test returns to no."""
+    """Return True in this share of the cases; a shrinking test returns to False."""
     return chance.randrange(0, 1000) >= 1000 - share * 1000
 
 
 def shuffled(chance: Chance, items: Sequence[Item]) -> list[Item]:
-    """Give the items in any order; a shrinking test returns to theirs."""
+    """Give the items in any order; a shrinking test returns to the given order."""
     rest = list(items)
     return [rest.pop(chance.randrange(0, len(rest))) for _ in range(len(rest))]

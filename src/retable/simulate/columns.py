@@ -27,7 +27,7 @@ class ColumnType:
 
     @property
     def scale(self) -> int:
-        """Digits behind the point of a decimal; of the seconds of a time."""
+        """Digits after the point of a decimal, or of the seconds of a time."""
         return self.arguments[-1] if self.arguments else 0
 
     @property
@@ -43,7 +43,7 @@ class ColumnType:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as a statement declares it. `has_default` tells DEFAULT NULL and no default apart."""
+    """A column as a statement declares it. `has_default` distinguishes DEFAULT NULL from no default."""
 
     name: str
     type: ColumnType
@@ -53,17 +53,17 @@ class Column:
 
     @property
     def filled(self) -> Value:
-        """What rows show that are older than the column: its default, or MySQL's own of a NOT NULL column."""
+        """The value in rows older than the column: its default, or MySQL's implicit one of a NOT NULL column."""
         return self.default if self.has_default or self.nullable else implicit_default(self.type)
 
 
 def quoted(text: str) -> str:
-    """Write text as a literal of SQL that reads the same with and without backslash escapes."""
+    """Write text as an SQL literal that reads the same with and without backslash escapes."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def implicit_default(kind: ColumnType) -> Value:
-    """MySQL's own default of a NOT NULL column; dates have none that is a date."""
+    """MySQL's implicit default of a NOT NULL column; for dates it is not a valid date."""
     if kind.is_whole:
         return 0
     match kind.base:

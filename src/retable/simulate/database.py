@@ -1,4 +1,4 @@
-"""The shop's database: tables with their rows, and what one entry of its history does to them."""
+"""The shop's database: tables with their rows, and the effect of one entry of its history on them."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from retable.simulate.columns import Column, Row
 
 RowKey = Hashable
-"""What tells a row from the others: the values of its key, or in a table without a key its hidden row id."""
+"""The identity of a row: the values of its key, or in a table without a key its hidden row id."""
 
 
 @dataclass(slots=True)
 class Table:
-    """A table as it stands; `keys` are the names of the primary key's columns, none for a table without one."""
+    """The present state of a table; `keys` are the primary key's columns, empty for a table without a key."""
 
     columns: tuple[Column, ...]
     keys: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a queue makes of a stream: partitions, offsets, repetitions, delays, and windows of it as files."""
+"""What a queue does to a stream: partitions, offsets, repetitions, delays, and windows as files."""
 
 import json
 from base64 import b64encode
@@ -23,9 +23,9 @@ FIRST_HOUR = datetime(2026, 3, 1, tzinfo=UTC)
 class Delivery:
     """How a queue delivers. Shares are between 0 and 1, of the messages.
 
-    `late` messages come in a later window than their own, `repeated` ones a second time, in the same window or a later
-    one. `shuffled` windows have lost their order. A statement is late only where `late_ddl` says so: it then comes
-    behind rows that were written after it. Heartbeats and the full load never are.
+    `late` messages come in a later window than their own; `repeated` ones come a second time, in the same window or a
+    later one. `shuffled` windows have lost their order. A statement is late only if `late_ddl` says so: it then comes
+    after rows that were written after it. Heartbeats and the full load are never late.
     """
 
     partitions: int = 1
@@ -39,7 +39,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A message in the queue; `position` is the binlog's, for the test that asks."""
+    """A message in the queue; `position` is the binlog's, for tests."""
 
     topic: str
     partition: int
@@ -51,7 +51,7 @@ class Record:
     headers: tuple[tuple[str, str], ...] = ()
 
     def line(self) -> str:
-        """The record as a line of the layout `kafka_dump`; bytes that are no text stand in base64."""
+        """The record as a line of the layout `kafka_dump`; bytes that are not text are base64."""
         address = {"topic": self.topic, "partition": self.partition, "offset": self.offset}
         if isinstance(self.value, bytes):
             value: dict[str, str | None] = {"value_base64": b64encode(self.value).decode()}
@@ -74,8 +74,8 @@ def deliver(
 ) -> Windows:
     """Put the messages into a queue and read it window by window.
 
-    `cuts` are the places among the messages where windows end; else chance cuts `delivery.windows` of them, some of
-    them empty. Offsets rise by one in each partition. InvalidSetting where the stream's order is that of the queue and
+    `cuts` are the positions among the messages at which windows end; without them `delivery.windows` random ones, some
+    windows empty. Offsets rise by one in each partition. InvalidSetting if the stream's order is that of the queue and
     the delivery would change it.
     """
     delivery = delivery or Delivery()
@@ -92,14 +92,14 @@ def deliver(
 
 
 def hour_cuts(stream: Stream, start_ms: int, hours: int) -> list[int]:
-    """Where the hours end that begin at `start_ms`; what comes after the last one belongs to it."""
+    """The ends of the hours that begin at `start_ms`; messages after the last end belong to the last hour."""
     hour_ms = _HOUR // timedelta(milliseconds=1)
     ends = [start_ms + hour * hour_ms for hour in range(1, hours)]
     return [bisect_left(stream.messages, end, key=lambda message: message.time_ms) for end in ends]
 
 
 def write_objects(windows: Windows, folder: Path, first: datetime = FIRST_HOUR, name: str = "shop") -> list[str]:
-    """Write each window as an object whose name tells its hour, from `first` on; gives the names of the windows."""
+    """Write each window as an object whose name shows its hour, from `first` on; gives the names of the windows."""
     folder.mkdir(parents=True, exist_ok=True)
     names = []
     for number, window in enumerate(windows):
@@ -115,7 +115,7 @@ def _cut(messages: Sequence[Message], cuts: Sequence[int]) -> list[list[Message]
 
 
 def _disturbed(windows: list[list[Message]], chance: Chance, delivery: Delivery) -> list[list[Message]]:
-    """One draw decides a message's fate: whether it is late, and whether it comes again; 0 is neither."""
+    """One draw decides whether a message is late, and whether it is repeated; 0 is neither."""
     moved: list[list[Message]] = [[] for _ in windows]
     waits = {"row", "mark", "statement"} if delivery.late_ddl else {"row", "mark"}
     for number, window in enumerate(windows):
@@ -130,7 +130,7 @@ def _disturbed(windows: list[list[Message]], chance: Chance, delivery: Delivery)
 
 
 def _queued(windows: list[list[Message]], chance: Chance, delivery: Delivery, topic: str) -> Windows:
-    """Give addresses; the broker's stamp never goes back in a partition."""
+    """Give addresses; the broker's timestamp never goes back in a partition."""
     ends: list[Record | None] = [None] * delivery.partitions
     queued: Windows = []
     for window in windows:

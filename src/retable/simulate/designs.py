@@ -1,4 +1,4 @@
-"""The tables that a shop begins with, and the columns that come and go."""
+"""The tables that a shop begins with, and the columns that are added and dropped."""
 
 from decimal import Decimal
 
@@ -80,7 +80,7 @@ _DATED = ("date", "datetime", "timestamp")
 
 
 def declared_by_settings_only(kind: ColumnType) -> bool:
-    """Say whether messages that only tell the family of a type, as streamx_json's, leave the gold type open."""
+    """Say whether the gold type stays open in messages that name only a family of types, as in streamx_json."""
     return kind.is_whole or kind.base in ("decimal", *_DATED)
 
 
@@ -91,7 +91,7 @@ def designed(name: str) -> Table:
 
 
 def new_column(chance: Chance, name: str) -> Column:
-    """A column to add: nullable, with a default, or NOT NULL without one, which MySQL fills by itself."""
+    """A column to add: nullable, with a default, or NOT NULL without a default, which MySQL fills by itself."""
     kind, way = pick(chance, ADDED_TYPES), chance.randrange(0, 4)
     if way == 0 or (way == 3 and kind.base in _DATED):
         return Column(name, kind)

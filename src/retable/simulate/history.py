@@ -1,4 +1,4 @@
-"""The history of the shop: what was loaded, and every entry of its log since."""
+"""The history of the shop: the loaded tables, and every entry of its log since."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +15,8 @@ class RowChange:
     """One row of one binlog event; rows of one `event` were changed by one statement.
 
     `columns` and `keys` are the table's at that time. `row_id` is the hidden row id in a table without a key, else
-    None. `position` is the place in the binlog, unique and rising; `time_ms` the source's clock, epoch milliseconds.
+    None. `position` is the position in the binlog, unique and rising; `time_ms` is the source's clock, epoch
+    milliseconds.
     """
 
     position: int
@@ -45,7 +46,7 @@ class RowChange:
 
 
 class Statement(Protocol):
-    """What a DDL statement does. `kind` is Canal's word for it; `table` the name by which producers file it."""
+    """The effect of a DDL statement. `kind` is Canal's word for it; producers file it under the name `table`."""
 
     @property
     def kind(self) -> str: ...
@@ -64,7 +65,7 @@ class Statement(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StatementRun:
-    """One DDL statement; `text` is as it was typed, without the database's name where it was in use."""
+    """One DDL statement; `text` is as it was typed, without the database's name if that was in use."""
 
     position: int
     time_ms: int
@@ -101,10 +102,9 @@ Entry = RowChange | StatementRun | TransactionMark
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All that happened in the database `database`: `loaded` is what stood before the log, `entries` the log.
+    """All that happened in the database `database`: `loaded` is the state before the log, `entries` the log.
 
-    `loaded_at_ms` and `ended_at_ms` are when it begins and ends, by the source's clock. `kinds` counts the actions that
-    were taken, by name.
+    `loaded_at_ms` and `ended_at_ms` are its begin and end by the source's clock. `kinds` counts the actions by name.
     """
 
     database: str
@@ -115,11 +115,11 @@ class History:
     kinds: Counter[str]
 
     def truth(self) -> Truth:
-        """The database as it is at the end."""
+        """The database at the end."""
         return self.truth_up_to(self.entries[-1].position if self.entries else 0)
 
     def truth_up_to(self, position: int) -> Truth:
-        """The database after all entries up to and with this position; 0 is the full load alone."""
+        """The database after all entries up to and including this position; 0 is only the full load."""
         replay = _Replay(self.loaded)
         for entry in self.entries:
             if entry.position > position:
@@ -128,7 +128,7 @@ class History:
         return Truth(replay.tables, replay.dropped)
 
     def truths(self) -> Iterator[tuple[int, Truth]]:
-        """The database after the full load (position 0) and after every entry, each as a value of its own."""
+        """The database after the full load (position 0) and after every entry, each as a separate value."""
         replay = _Replay(self.loaded)
         frozen = copied(self.loaded)
         yield 0, Truth(frozen, frozenset())
@@ -151,7 +151,7 @@ class History:
 
 
 def loaded_rows(history: History) -> Iterator[RowChange]:
-    """The rows that stood before the log, each as an insert at position 0, when the history begins."""
+    """The rows that existed before the log, each as an insert at position 0, at the history's begin."""
     for name, table in history.loaded.items():
         for key, row in table.rows.items():
             row_id = key if isinstance(key, int) else None
@@ -172,7 +172,7 @@ def loaded_rows(history: History) -> Iterator[RowChange]:
 class _Replay:
     """Applies entries one after the other, and remembers which tables were dropped and not created again.
 
-    A table that was renamed is not dropped: it goes on under its new name.
+    A renamed table is not dropped: it continues under its new name.
     """
 
     def __init__(self, loaded: Tables) -> None:

@@ -12,7 +12,7 @@ _HIGH = 1 << 63
 
 
 def row_with_key(table: Table, key: RowKey, seed: int) -> Row:
-    """Make a row under this key; without a key columns the key is of no account."""
+    """Make a row under this key; a table without key columns ignores the key."""
     row = row_values(table.columns, seed)
     if not isinstance(key, tuple):
         return row
@@ -40,7 +40,7 @@ def key_value(kind: ColumnType, number: int) -> Value:
 
 
 def changed_row(table: Table, row: Row, seed: int) -> Row:
-    """The row with other values outside its key: in one column at least, where it has such a column."""
+    """The row with other values outside its key: in at least one column, if it has such a column."""
     keys = table.key_places()
     free = [at for at in range(len(row)) if at not in keys]
     if not free:

@@ -1,4 +1,4 @@
-"""What settings must say of the shop's tables where neither a statement nor a message tells it."""
+"""What settings must declare of the shop's tables, because no statement or message does."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ Types = dict[str, ColumnType]
 
 @dataclass(frozen=True, slots=True)
 class TableSetting:
-    """What settings say of a table: its key, if they must, and gold types of columns."""
+    """Settings of a table: its key, if they must name it, and gold types of columns."""
 
     keys: tuple[str, ...]
     types: dict[str, str]
@@ -26,8 +26,7 @@ TableSettings = dict[str, TableSetting]
 def type_settings(history: History) -> dict[str, dict[str, str]]:
     """The gold types of columns of loaded tables that streamx_json leaves open: column to type, by `database.table`.
 
-    A table stands there under every name that it had; a column that is widened has the widest type from the
-    beginning.
+    A table is listed under every name that it had; a column that is widened has the widest type from the beginning.
     """
     tables = copied(history.loaded)
     found: dict[str, Types] = {name: _open_types(table) for name, table in tables.items()}
@@ -47,9 +46,9 @@ def type_settings(history: History) -> dict[str, dict[str, str]]:
 
 
 def loaded_settings(history: History, schema: str | None = None) -> TableSettings:
-    """Key and gold types of every column of the loaded tables, for a format that tells neither.
+    """Key and gold types of every column of the loaded tables, for a format that contains neither.
 
-    By `database.table`, or by `database.schema.table` where the format names a `schema`.
+    By `database.table`, or by `database.schema.table` if the format names a `schema`.
     """
     prefix = history.database if schema is None else f"{history.database}.{schema}"
     return {

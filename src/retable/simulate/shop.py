@@ -1,4 +1,4 @@
-"""The shop at work: its tables, its clock and its log. What it does with them is told by its actions."""
+"""The shop at work: its tables, its clock and its log. Its actions are in `actions`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -26,7 +26,7 @@ _FIRST_ROW_ID = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The source's clock, epoch milliseconds: it starts, goes on by `pace_ms` an action in the mean, and may end.
+    """The source's clock, epoch milliseconds: it advances by `pace_ms` per action on average, and may end.
 
     Actions for which no time is left happen at the end.
     """
@@ -39,7 +39,7 @@ class Clock:
 class Shop:
     """A database at work. Every draw comes from `chance`, so equal draws make equal histories.
 
-    `loaded` names the tables that stand, with `rows` rows each, before the log begins.
+    `loaded` names the tables that exist, with `rows` rows each, before the log begins.
     """
 
     def __init__(self, chance: Chance, clock: Clock, loaded: Collection[str], rows: int, database: str) -> None:
@@ -67,12 +67,12 @@ class Shop:
         return self.chance.randrange(0, _SEEDS)
 
     def pick_table(self, fits: Callable[[Table], bool] = lambda _: True) -> str | None:
-        """Choose among the tables that fit; None where none does."""
+        """Choose among the tables that fit; None if none does."""
         names = [name for name, table in self.tables.items() if fits(table)]
         return pick(self.chance, names) if names else None
 
     def pick_rows(self, name: str, most: int = 1) -> list[RowKey]:
-        """Choose rows that stand side by side, in their order; no more than there are."""
+        """Choose adjacent rows, in their order; no more than there are."""
         rows = self.tables[name].rows
         at = self.chance.randrange(0, max(1, len(rows) - most + 1))
         return list(islice(rows, at, at + most))
@@ -82,7 +82,7 @@ class Shop:
 
     # --- making rows -----------------------------------------------------------------------------------------------
     def fresh_key(self, name: str) -> RowKey:
-        """A key that no row has: the next one, or in every fourth case that of a row that was deleted."""
+        """A key that no row has: the next one, or in every fourth case that of a deleted row."""
         table = self.tables[name]
         if not table.keys:
             return self.next_row_id()
@@ -98,7 +98,7 @@ class Shop:
         return key
 
     def new_row(self, name: str) -> Row:
-        """A row for INSERT; a table without a key has so few different ones that equal rows meet."""
+        """A row for INSERT; a table without a key has so few different rows that equal ones occur."""
         table = self.tables[name]
         seed = self.seed()
         return row_with_key(table, self.fresh_key(name), seed) if table.keys else row_with_key(table, 0, seed % _FEW)
@@ -115,7 +115,7 @@ class Shop:
         return tuple(held.get(at, value) for at, value in enumerate(table.rows[key]))
 
     def next_row_id(self) -> int:
-        """Number a row of a table without a key, as the server does behind the scenes."""
+        """Number a row of a table without a key, as the server does internally."""
         self._row_id += 1
         return self._row_id
 
@@ -130,7 +130,7 @@ class Shop:
 
     @contextmanager
     def transaction(self) -> Iterator["Transaction"]:
-        """Commit and log what is done inside; a transaction that changed nothing leaves no trace."""
+        """Commit and log the changes made inside; a transaction that changed nothing leaves no trace."""
         self._transactions += 1
         transaction = Transaction(self, self._transactions)
         yield transaction
@@ -190,7 +190,7 @@ class Transaction:
         self._run(name, [(key, None) for key in keys])
 
     def roll_back(self) -> None:
-        """Undo all, the last change first."""
+        """Undo all changes, the last one first."""
         for change in reversed(self.done):
             replace(change, before=change.after, after=change.before).apply(self._shop.tables)
         self.done.clear()

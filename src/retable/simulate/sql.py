@@ -1,4 +1,4 @@
-"""How people write DDL: the same statement with and without backticks, the database's name, small letters, comments."""
+"""Spellings of DDL: the same statement with and without backticks, the database's name, lower case, comments."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -68,7 +68,7 @@ class Pen:
                 return quoted(value)
 
     def place(self, after: str | None, first: bool) -> str:
-        """Where a column goes; nothing for the end."""
+        """The position of a column; nothing for the end."""
         if first:
             return self.words(" FIRST")
         return "" if after is None else f"{self.words(' AFTER')} {self.name(after)}"

@@ -1,4 +1,4 @@
-"""What the shop's database holds at a point of its history, and how `retable rows` shows it."""
+"""The contents of the shop's database at a point of its history, and how `retable rows` shows them."""
 
 import json
 from base64 import b64encode
@@ -16,9 +16,9 @@ Json = int | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The tables by name, each with its columns in order and its rows; `dropped` are the names that are gone.
+    """The tables by name, each with its columns in order and its rows; `dropped` are the names of dropped tables.
 
-    A name that is gone has no rows: gold keeps such a table, emptied. A renamed table stands under its new name.
+    A dropped name has no rows: gold keeps such a table, emptied. A renamed table is under its new name.
     """
 
     tables: Mapping[str, Table]
@@ -29,14 +29,14 @@ class Truth:
         return sorted({*self.tables, *self.dropped})
 
     def columns(self, name: str) -> list[tuple[str, str]]:
-        """Name and declared type of each column, in order; none of a table that was dropped."""
+        """Name and declared type of each column, in order; empty for a dropped table."""
         table = self.tables.get(name)
         return [(column.name, str(column.type)) for column in table.columns] if table else []
 
     def rows(self, name: str, row_id: str | None = None) -> list[dict[str, Json]]:
-        """The rows as `retable rows --format jsonl` gives them, read as JSON, in no order that means anything.
+        """The rows as `retable rows --format jsonl` gives them, read as JSON; the order has no meaning.
 
-        In a table without a key the hidden row id stands first, where `row_id` names its column.
+        In a table without a key the hidden row id is first, if `row_id` names its column.
         """
         table = self.tables.get(name)
         if table is None:
@@ -49,7 +49,7 @@ class Truth:
         ]
 
     def lines(self, name: str) -> list[str]:
-        """The same as the very lines that it prints, sorted."""
+        """The same as the exact lines that it prints, sorted."""
         return sorted(_line(row) for row in self.rows(name))
 
 
@@ -74,7 +74,7 @@ def _number(value: float) -> str:
 
 
 def shown(column: Column, value: Value) -> Json:
-    """One value as `retable rows` shows it, where the column has the gold type of its declared type."""
+    """One value as `retable rows` shows it, if the column has the gold type of its declared type."""
     match value:
         case None | str() | float():
             return value

@@ -1,4 +1,4 @@
-"""The values of the shop: for every type an endless list, the plain ones first and its traps among the rest.
+"""The values of the shop: an endless list for every type, plain values first and difficult ones among the rest.
 
 Values are numbered instead of drawn: one draw then makes a whole row, which keeps a shrinking test quick.
 """
@@ -96,7 +96,7 @@ def _whole(kind: ColumnType, number: int) -> int:
 
 
 def _decimal(kind: ColumnType, number: int) -> Decimal:
-    """Digits are made as digits: arithmetic on decimals would round at its context's precision."""
+    """The digits are built directly: arithmetic on decimals would round at its context's precision."""
     precision, scale = kind.arguments
     most = 10**precision - 1
     match number % 7:

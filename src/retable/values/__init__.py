@@ -1,1 +1,1 @@
-"""Text of a source to a value of gold: how values are encoded, by type."""
+"""Text of a source to a value of gold: the encodings of values, by type."""

@@ -1,4 +1,4 @@
-"""How values stand in rows of a baseline: as `retable rows` writes them, whatever format the source's messages have."""
+"""The encoding of values in rows of a baseline: as `retable rows` writes them, in every message format."""
 
 from retable.model.schema import GoldType, parse_gold_type
 from retable.values.encodings import Base64, Day, Encoding, Exact, Real, Text, Truth, Untyped, WallClock, Whole, Zoned
@@ -7,7 +7,7 @@ _PREFIX = "baseline:"
 
 
 def baseline_wire(kind: GoldType | None) -> str:
-    """The wire type of a column of a baseline; None: its values are text, whatever they mean."""
+    """The type name of a column of a baseline; None: its values are text, whatever they mean."""
     return f"{_PREFIX}{kind or ''}"
 
 
@@ -16,12 +16,12 @@ def is_baseline(wire_type: str | None) -> bool:
 
 
 def baseline_type(wire_type: str) -> GoldType | None:
-    """The gold type of a column of a baseline, where its dump tells one."""
+    """Give the gold type of a baseline's column, if its dump contains one."""
     return parse_gold_type(wire_type.removeprefix(_PREFIX))
 
 
 def baseline_encoding(wire_type: str) -> Encoding:
-    """How values of a baseline's wire type stand."""
+    """Give the encoding of values of a baseline's type."""
     kind = baseline_type(wire_type)
     match kind and kind.kind:
         case "boolean":

@@ -1,6 +1,6 @@
-"""How a column's value stands in a message: a closed set of encodings, one class each.
+"""The encodings of a column's value in a message: a closed set, one class each.
 
-A format tells the form of each of its wire types; what becomes of it in gold is told once, for all formats, in
+A format gives the encoding of each of its types. The conversion to gold is defined once for all formats, in
 `number_values`, `time_values` and `text_values`.
 """
 
@@ -13,33 +13,33 @@ Value = bool | int | float | Decimal | str | bytes | None
 """A value of a gold column; a date is days, a timestamp microseconds since 1970."""
 
 Convert = Callable[[str], Value]
-"""Turns a raw value into a value; ValueError or ArithmeticError say why it cannot."""
+"""Converts a raw value to a value; ValueError or ArithmeticError give the reason if it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number as decimal digits; with `truths`, `true` and `false` stand for 1 and 0."""
+    """A whole number as decimal digits; with `truths`, `true` and `false` mean 1 and 0."""
 
     truths: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Year:
-    """A year of four digits: 1901 to 2155, or 0, MySQL's value for a year that was none; `zero` stands for 0 too."""
+    """A year of four digits: 1901 to 2155, or 0, MySQL's value for an invalid year; `zero` means 0 too."""
 
     zero: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """Bits as the unsigned number they spell; `width` is None where the message does not tell it."""
+    """Bits as the unsigned number that they form; `width` is None if the message does not contain it."""
 
     width: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A decimal number; `scale` is how many digits the source shows behind the point, where the message tells it."""
+    """A decimal number; `scale` is the number of digits that the source shows after the point, if known."""
 
     scale: int | None
 
@@ -48,7 +48,7 @@ class Exact:
 class Real:
     """A binary floating-point number of this width, as decimal digits that read back to it.
 
-    `named` says whether NaN, Infinity and -Infinity may stand there, which are no numbers of JSON.
+    `named` says whether NaN, Infinity and -Infinity may occur, which are no JSON numbers.
     """
 
     width: Literal[32, 64]
@@ -57,16 +57,16 @@ class Real:
 
 @dataclass(frozen=True, slots=True)
 class Wrapped:
-    """A whole number of so many bits without a sign that may be shown as if it had one: 2**64 - 1 as -1."""
+    """An unsigned whole number of so many bits that may be written as a signed number: 2**64 - 1 as -1."""
 
     bits: int
 
 
 @dataclass(frozen=True, slots=True)
 class Unscaled:
-    """A decimal number as base64 of its digits without the point: an integer in two's complement, big end first.
+    """A decimal number as base64 of its digits without the point: a big-endian integer in two's complement.
 
-    One that is an object tells its own scale, as `SelfScaled`.
+    An object instead of text contains its own scale, as in `SelfScaled`.
     """
 
     scale: int
@@ -74,19 +74,19 @@ class Unscaled:
 
 @dataclass(frozen=True, slots=True)
 class SelfScaled:
-    """A decimal number as an object: `value` is base64 as of `Unscaled`, `scale` how many digits follow the point."""
+    """A decimal number as an object: `value` is base64 as in `Unscaled`, `scale` the digits after the point."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedBits:
-    """Bits as base64 of the bytes of the unsigned number that they spell, little end first; as `Bits` otherwise."""
+    """Bits as base64 of the little-endian bytes of their unsigned number; otherwise as `Bits`."""
 
     width: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """A number as decimal digits that was a float, a double or a decimal: the message does not tell which."""
+    """A number as decimal digits that was a float, a double or a decimal; the message does not say which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class EmptyIsNull:
-    """Text of a database that has no empty text: it is null."""
+    """Text of a database that stores empty text as null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +130,12 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class WallClock:
-    """A date and time of no zone, `YYYY-MM-DD HH:MM:SS[.ffffff]`."""
+    """A date and time without zone, `YYYY-MM-DD HH:MM:SS[.ffffff]`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """A point in time, written as the wall clock of a zone; None: of `timestamp_zone`."""
+    """A point in time, written as the wall clock of a zone; None means `timestamp_zone`."""
 
     zone: str | None = None
 
@@ -147,7 +147,7 @@ class ClockTime:
 
 @dataclass(frozen=True, slots=True)
 class EpochMillis:
-    """A point in time as milliseconds since 1970 in UTC; a wall clock of the source is one in the zone `time_zone`."""
+    """A point in time as milliseconds since 1970 in UTC; wall clocks of the source are in the zone `time_zone`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class EpochDays:
 
 @dataclass(frozen=True, slots=True)
 class WallTicks:
-    """A date and time of no zone as its distance from 1970-01-01T00:00:00, in seconds times ten to the `digits`."""
+    """A date and time without zone as its distance from 1970-01-01T00:00:00, in seconds times ten to the `digits`."""
 
     digits: Literal[3, 6, 9]
 
@@ -176,7 +176,7 @@ class WallTicks:
 class ClockTicks:
     """A time of day or a span as a number of seconds times ten to the `digits`.
 
-    `shown` is how many digits of a second the source shows, where that is known.
+    `shown` is the number of digits of a second that the source shows, if known.
     """
 
     digits: Literal[3, 6, 9]
@@ -185,19 +185,19 @@ class ClockTicks:
 
 @dataclass(frozen=True, slots=True)
 class SpanTicks:
-    """An interval as a number of seconds times ten to the `digits`; its months and days were counted as seconds."""
+    """An interval as a number of seconds times ten to the `digits`; months and days were counted as seconds."""
 
     digits: Literal[6, 9]
 
 
 @dataclass(frozen=True, slots=True)
 class Zoned:
-    """A point in time, `YYYY-MM-DDTHH:MM:SS[.fffffffff]` with its distance from UTC, as `Z` or `+08:00`."""
+    """A point in time, `YYYY-MM-DDTHH:MM:SS[.fffffffff]` with its UTC offset, as `Z` or `+08:00`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Zulu:
-    """Text of another form with a `Z` behind it that says nothing: the value has no zone."""
+    """Text of another encoding followed by a meaningless `Z`: the value has no zone."""
 
     encoding: Day | WallClock | ClockTime
 
@@ -206,7 +206,7 @@ class Zulu:
 class Shape:
     """A geometry as an object of its WKB in base64 and its `srid`.
 
-    `internal` says whether its bytes are those of MySQL's own storage: four of the srid, little end first, and WKB.
+    `internal` says whether its bytes are MySQL's storage format: four bytes of srid, little-endian, then WKB.
     """
 
     internal: bool
@@ -214,16 +214,16 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Values that nobody can read, or not until a setting says how they stand: `reason` says which."""
+    """Values that cannot be read, or not until a setting gives their encoding: `reason` says which."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """One of the labels: by its number from 1 (0 is MySQL's empty error value), or by itself.
+    """One of the labels: by its number from 1 (0 is MySQL's empty error value), or by its text.
 
-    `escaped` says whether a comma or backslash of a label may come behind a backslash.
+    `escaped` says whether a backslash may escape a comma or backslash of a label.
     """
 
     labels: tuple[str, ...]
@@ -233,7 +233,7 @@ class Enum:
 
 @dataclass(frozen=True, slots=True)
 class LabelSet:
-    """Some of the labels: by a bit mask, the first label lowest, or by themselves with commas between."""
+    """Some of the labels: by a bit mask, the first label lowest, or by their texts separated by commas."""
 
     labels: tuple[str, ...]
     by_mask: bool
@@ -241,21 +241,21 @@ class LabelSet:
 
 @dataclass(frozen=True, slots=True)
 class LabelArray:
-    """Some of the labels, as an array of JSON."""
+    """Some of the labels, as a JSON array."""
 
     labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TurnedUuid:
-    """A uuid whose writer moves zero bytes from its end to its front: one that may have been turned is none."""
+    """A uuid whose writer moves zero bytes from its end to its front; a uuid that may have been moved is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Untyped:
-    """The message tells no type: the value is read in the form that its gold type usually has.
+    """The message contains no type: the value is read in the usual encoding of its gold type.
 
-    Bytes are Latin-1 characters, or standard base64 where `base64` says so.
+    Bytes are Latin-1 characters, or standard base64 if `base64` is set.
     """
 
     base64: bool = False
@@ -302,7 +302,7 @@ Encoding = (
 
 
 def refined_encoding(encoding: Encoding, declared: Encoding) -> Encoding:
-    """The form of a value whose wire type names a family of types only, by the form of its declared type."""
+    """Refine an encoding whose type names only a family of types, by the encoding of the declared type."""
     match encoding, declared:
         case Untyped(base64=False), _:
             return declared
@@ -321,6 +321,6 @@ def refuse(what: str) -> Convert:
     """The converter of a pair that has no meaning, such as a time of day to a number."""
 
     def convert(_: str) -> Value:
-        raise ValueError(f"{what} cannot become that")
+        raise ValueError(f"{what} cannot be converted to it")
 
     return convert

@@ -1,4 +1,4 @@
-"""Dates and times that are written as numbers of days or parts of a second, or with their distance from UTC."""
+"""Dates and times that are written as numbers of days or parts of a second, or with their UTC offset."""
 
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -33,11 +33,11 @@ EpochEncoding = EpochDays | WallTicks | ClockTicks | SpanTicks | Zoned | Zulu
 
 _whole = fit_whole(-(2**63), 2**63 - 1)
 _LONGEST_CLOCK = 1000 * 3600
-"""Seconds: a span of four digits of hours is no TIME of any database."""
+"""Seconds: no database has a TIME with four digits of hours."""
 
 
 def epoch_converter(encoding: EpochEncoding, gold: GoldType, rules: ValueRules) -> Convert:
-    """Compile dates and times of a form to a gold type; a number is shown as the text that it stands for."""
+    """Compile dates and times of an encoding to a gold type; as text, a number is shown as the time that it means."""
     match encoding:
         case EpochDays():
             return with_far_dates(_days(gold, rules), far_day, gold, rules)
@@ -82,7 +82,7 @@ def _nano_text(text: str) -> str:
 
 
 def _clock_text(encoding: ClockTicks) -> Convert:
-    """Hours may pass 24; as many digits of a second as the source shows, else as many as the value has."""
+    """Hours may pass 24; the digits of a second are those that the source shows, else those that the value has."""
 
     def show(text: str) -> str:
         ticks = read_whole(text)

@@ -1,4 +1,4 @@
-"""Dates and times that no date of Iceberg holds: years before 1 and infinity, as Debezium writes PostgreSQL's."""
+"""Dates and times that no Iceberg date holds: years before 1 and infinity, as Debezium writes PostgreSQL's."""
 
 import re
 from collections.abc import Callable
@@ -16,21 +16,21 @@ _INFINITE_MICROS = {9_223_372_036_825_200_000: "infinity", -9_223_372_036_832_40
 """PGStatement.DATE_POSITIVE_INFINITY and DATE_NEGATIVE_INFINITY, milliseconds, which the connector takes as micros."""
 
 _INFINITE_YEARS = {"+292278994": "infinity", "-292269055": "-infinity"}
-"""The years of the same as milliseconds, in a time with a zone."""
+"""The same values as milliseconds give these years, in a time with a zone."""
 
 _FIRST_DAY, _LAST_DAY = -2_440_588, 2_145_042_905
-"""PostgreSQL's dates, 4713 BC to 5874897."""
+"""The range of PostgreSQL's dates, 4713 BC to 5874897."""
 
 _YEAR_1, _YEAR_10000 = -719_162, 2_932_897
 _ISO = re.compile(r"([+-][0-9]{4,9})-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+)?(?:Z|[+-][0-9:]+)?\Z")
 _DAYS_OF_ERA, _DAYS_TO_1970 = 146_097, 719_468
 
 Show = Callable[[str], str | None]
-"""Gives a far date as PostgreSQL writes it; None for one that a date holds, and for what is none."""
+"""Gives a far date as PostgreSQL writes it; None for a date that a gold date holds, and for invalid text."""
 
 
 def with_far_dates(convert: Convert, show: Show, gold: GoldType, rules: ValueRules) -> Convert:
-    """A far date fails to convert like any nonsense; only then is it looked at."""
+    """Add far dates to a converter; they are checked only after a conversion failed."""
 
     def read(text: str) -> Value:
         try:
@@ -44,7 +44,7 @@ def with_far_dates(convert: Convert, show: Show, gold: GoldType, rules: ValueRul
         if rules.far_date == "null":
             return None
         raise ValueError(
-            f"it is {shown}, and a {gold} has the years 1 to 9999: set `far_date` of the table's settings to "
+            f"it is {shown}, but a {gold} has only the years 1 to 9999: set `far_date` of the table's settings to "
             f'"null" or "string"'
         )
 
@@ -73,7 +73,7 @@ def far_ticks(digits: int) -> Show:
 
 
 def far_text(text: str) -> str | None:
-    """Read ISO 8601 with a year of a sign, which is kept as it stands."""
+    """Read ISO 8601 with a signed year; the year is kept as written."""
     found = _ISO.match(text)
     return None if found is None else _INFINITE_YEARS.get(found[1], text)
 

@@ -1,4 +1,4 @@
-"""How values stand in text by their MySQL type, as DDL and Canal spell it."""
+"""The encoding of values as text by their MySQL type, in the spelling of DDL and Canal."""
 
 import re
 
@@ -49,21 +49,21 @@ _OCTETS = SHAPES | {"varbinary", "tinyblob", "blob", "mediumblob", "longblob"}
 
 
 def changes_schema(text: str) -> bool:
-    """Say whether a statement changes a schema, as it begins behind blanks and comments.
+    """Say whether a statement changes a schema, by its first words after blanks and comments.
 
-    Others that the log has are BEGIN, COMMIT or GRANT, and in front of row changes the statement that made them.
+    The log also has BEGIN, COMMIT and GRANT, and in front of row changes the statement that made them.
     """
     return _DDL.match(text) is not None
 
 
 def base_type(declared: str) -> str:
-    """The first word of a type in small letters: `int` of `INT(8) unsigned`."""
+    """The first word of a type in lower case: `int` of `INT(8) unsigned`."""
     found = _BASE.match(declared)
     return found[1].lower() if found else ""
 
 
 def unsigned_bits(declared: str) -> int | None:
-    """How many bits a whole number without a sign is stored in; None where a type is none."""
+    """The number of bits in which an unsigned whole number is stored; None for other types."""
     base = base_type(declared)
     return _BITS.get(base) if base == "serial" or _UNSIGNED.search(declared) else None
 
@@ -80,9 +80,9 @@ _OF_ONE_ENCODING: dict[str, Encoding] = {
 
 
 def mysql_encoding(declared: str) -> Encoding:
-    """Tell how values of a declared type stand: labels by themselves, bytes as Latin-1 characters.
+    """Give the encoding of values of a declared type: labels as their texts, bytes as Latin-1 characters.
 
-    Where precision, scale, length or labels are left out, what depends on them is taken as it comes.
+    If precision, scale, length or labels are left out, values that depend on them are accepted as they are.
     """
     found = _ARGUMENTS.search(declared)
     arguments = found[1] if found else ""

@@ -1,4 +1,4 @@
-"""Numbers as text, read exactly: what does not fit is a ValueError or an ArithmeticError, never rounded."""
+"""Numbers as text, read exactly: a number that does not fit is a ValueError or an ArithmeticError, never rounded."""
 
 import re
 import struct
@@ -32,7 +32,7 @@ def read_exact(text: str) -> Decimal:
 
 
 def read_wrapped(text: str, bits: int) -> int:
-    """Read a whole number of so many bits that lost its sign bit to the number: -1 is 2**bits - 1."""
+    """Read an unsigned whole number of so many bits that was written as signed: -1 is 2**bits - 1."""
     number = read_whole(text)
     if not -(2 ** (bits - 1)) <= number < 2**64:
         raise ValueError(f"not a number of {bits} bits")
@@ -40,7 +40,7 @@ def read_wrapped(text: str, bits: int) -> int:
 
 
 def read_unscaled(text: str, scale: int) -> Decimal:
-    """Read base64 of an integer in two's complement, big end first, as a decimal of this scale."""
+    """Read base64 of a big-endian integer in two's complement, as a decimal of this scale."""
     octets = b64decode(text, validate=True)
     if not octets:
         raise ValueError("no bytes, so no number")
@@ -50,7 +50,7 @@ def read_unscaled(text: str, scale: int) -> Decimal:
 
 
 def read_packed_bits(text: str) -> int:
-    """Read base64 of the bytes of an unsigned number, little end first; no bytes are 0."""
+    """Read base64 of the little-endian bytes of an unsigned number; no bytes are 0."""
     return int.from_bytes(b64decode(text, validate=True), "little")
 
 
@@ -70,12 +70,12 @@ def read_float(text: str) -> float:
 
 
 def read_declared_double(text: str) -> float:
-    """Read digits as the double that tells them: they are its fewest ones, or it rounded to as many."""
+    """Read digits as a double that they identify: its shortest digits, or the double rounded to as many digits."""
     return _telling(read_double(text), read_exact(text))
 
 
 def read_declared_float(text: str) -> float:
-    """Read digits as the 32-bit float that tells them: they are its fewest ones, or it rounded to as many."""
+    """Read digits as a 32-bit float that they identify: its shortest digits, or the float rounded to as many digits."""
     return _telling(read_float(text), read_exact(text))
 
 
@@ -83,12 +83,12 @@ def _telling(nearest: float, number: Decimal) -> float:
     if Decimal(repr(nearest)) != number:
         digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
         if Decimal(f"{nearest:.{max(len(digits) - 1, 0)}e}") != number:
-            raise ValueError("more digits than it holds")
+            raise ValueError("more digits than the type holds")
     return nearest
 
 
 def as_float(number: float) -> float:
-    """Round to 32 bits: for numbers that are of that width at their source."""
+    """Round to 32 bits, for numbers that have that width in their source."""
     narrowed: float = _FLOAT32.unpack(_FLOAT32.pack(number))[0]
     return narrowed
 
@@ -107,14 +107,14 @@ def _narrows_to(number: float, narrow: float) -> bool:
 
 
 def exact_text(number: Decimal, scale: int | None) -> str:
-    """Write all digits, without an exponent, and zeros behind the point up to the source's scale."""
+    """Write all digits, without an exponent, with zeros after the point up to the source's scale."""
     _, digits, exponent = number.as_tuple()
     shown = max(scale or 0, -exponent if isinstance(exponent, int) else 0)
     return f"{number.quantize(Decimal(1).scaleb(-shown), context=Context(len(digits) + 2 * MAX_DIGITS)):f}"
 
 
 def fit_whole(low: int, high: int) -> Callable[[int | Decimal], int]:
-    """Take whole numbers from `low` to `high`."""
+    """Accept whole numbers from `low` to `high`."""
 
     def fit(number: int | Decimal) -> int:
         whole = int(number)
@@ -128,36 +128,36 @@ def fit_whole(low: int, high: int) -> Callable[[int | Decimal], int]:
 
 
 def fit_decimal(precision: int, scale: int) -> Callable[[int | Decimal], Decimal]:
-    """Take numbers that `decimal(precision,scale)` holds exactly."""
+    """Accept numbers that `decimal(precision,scale)` holds exactly."""
     unit, exactly = Decimal(1).scaleb(-scale), Context(precision, traps=_TRAPS)
 
     def fit(number: int | Decimal) -> Decimal:
         try:
             return Decimal(number).quantize(unit, context=exactly)
         except ArithmeticError:
-            raise ValueError("more digits than it holds") from None
+            raise ValueError("more digits than the type holds") from None
 
     return fit
 
 
 def fit_double(number: int | Decimal) -> float:
-    """Take numbers whose digits a double gives back."""
+    """Accept numbers whose digits a double gives back."""
     nearest = float(number)
     if Decimal(repr(nearest)) != number:
-        raise ValueError("more digits than it holds")
+        raise ValueError("more digits than the type holds")
     return nearest
 
 
 def fit_float(number: int | Decimal) -> float:
-    """Take numbers whose digits a 32-bit float gives back."""
+    """Accept numbers whose digits a 32-bit float gives back."""
     nearest = as_float(float(number))
     if Decimal(float_text(nearest)) != number:
-        raise ValueError("more digits than it holds")
+        raise ValueError("more digits than the type holds")
     return nearest
 
 
 def narrow_double(number: float) -> float:
-    """Take doubles that are a 32-bit float already."""
+    """Accept doubles that are a 32-bit float already."""
     if as_float(number) != number:
-        raise ValueError("more digits than it holds")
+        raise ValueError("more digits than the type holds")
     return number

@@ -45,7 +45,7 @@ _INT = (-(2**31), 2**31 - 1)
 _LONG = (-(2**63), 2**63 - 1)
 _BIT = {"true": 1, "false": 0}
 NAN = float("nan")
-"""The one that stands for all: no two others are equal."""
+"""The only NaN object: no two other NaNs are equal."""
 
 _NAMED = {"NaN": NAN, "Infinity": float("inf"), "-Infinity": float("-inf")}
 
@@ -64,7 +64,7 @@ _SELF_SCALED = msgspec.json.Decoder(_SelfScaled)
 
 
 def number_converter(encoding: NumberForm, gold: GoldType) -> Convert:
-    """Compile numbers of a form to a gold type; what it does not hold exactly is refused."""
+    """Compile numbers of an encoding to a gold type; values that it does not hold exactly are refused."""
     match encoding:
         case Whole(truths):
             read_number = _read_truth if truths else read_whole
@@ -137,7 +137,7 @@ def _real(encoding: Real, gold: GoldType) -> Convert:
 
 
 def _numeral(gold: GoldType) -> Convert:
-    """Digits may be of a 32-bit float shown as a double, and of a decimal that no double holds: each value tells."""
+    """Digits may be of a 32-bit float shown as a double, and of a decimal that no double holds: each value decides."""
     match gold.kind:
         case "double":
             return read_declared_double

@@ -58,7 +58,7 @@ _TRUTHS = {"true": True, "True": True, "1": True, "false": False, "False": False
 
 
 def text_converter(encoding: TextForm, gold: GoldType, rules: ValueRules) -> Convert:
-    """Compile texts, labels and bytes to a gold type. Text becomes whatever it spells in that type's usual form."""
+    """Compile texts, labels and bytes to a gold type. Text is parsed in that type's usual encoding."""
     match encoding:
         case Text():
             return _BYTES_OF[rules.binary_encoding] if gold.kind == "binary" else _text_of(WallClock(), gold, rules)
@@ -109,7 +109,7 @@ _ARRAY = msgspec.json.Decoder(list[str])
 
 
 def _labels_of_array(labels: tuple[str, ...]) -> Callable[[str], str]:
-    """Show an array of labels as MySQL shows a SET: with commas between."""
+    """Show an array of labels as MySQL shows a SET: separated by commas."""
 
     def read(text: str) -> str:
         try:
@@ -122,7 +122,7 @@ def _labels_of_array(labels: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def _truth_converter(gold: GoldType) -> Convert:
-    """A truth is 1 or 0 in a small integer, as in MySQL's `tinyint(1)`; in a wider type it may stand for any number."""
+    """A boolean is 1 or 0 in a small integer, as in MySQL's `tinyint(1)`; in a wider type it may mean any number."""
     match gold.kind:
         case "boolean":
             return _truth
@@ -153,7 +153,7 @@ _SHAPE = msgspec.json.Decoder(_Shape)
 
 
 def _shape(encoding: Shape, gold: GoldType) -> Convert:
-    """As text, a geometry stays the object that it came as."""
+    """As text, a geometry stays the object of the message."""
     if gold.kind == "string":
         return str
     if gold.kind != "binary":
@@ -173,7 +173,7 @@ def _shape(encoding: Shape, gold: GoldType) -> Convert:
 
 
 def _with_srid(wkb: bytes, srid: int | None) -> bytes:
-    """Put an srid into WKB as PostGIS does (EWKB), where it has none and there is one."""
+    """Put an srid into WKB as PostGIS does (EWKB), if the WKB has none and an srid is given."""
     if not srid or len(wkb) < 5 or wkb[0] not in (0, 1):
         return wkb
     order: Literal["little", "big"] = "little" if wkb[0] else "big"
@@ -184,15 +184,15 @@ def _with_srid(wkb: bytes, srid: int | None) -> bytes:
 
 
 def _unturned(text: str) -> str:
-    """Give a uuid as it stands; ValueError where zero bytes at its front may have been at its end.
+    """Give a uuid unchanged; ValueError if zero bytes at its front may have been at its end.
 
-    That is where a uuid of a version and variant of RFC 9562 comes of it when they are put back.
+    This is so if moving them back gives a uuid of a version and variant of RFC 9562.
     """
     digits = text.replace("-", "")
     while digits.startswith("00") and digits.strip("0"):
         digits = f"{digits[2:]}00"
         if _OF_A_VERSION.match(digits):
-            raise ValueError("it may have been turned: the connector moves zero bytes from a uuid's end to its front")
+            raise ValueError("it may be a changed uuid: the connector moves zero bytes from a uuid's end to its front")
     return text
 
 
@@ -204,7 +204,7 @@ def _unread(reason: str) -> Convert:
 
 
 def _text_of(zoned: WallClock | Instant, gold: GoldType, rules: ValueRules) -> Convert:
-    """Read text as what it spells; `zoned` is the form in which it spells a timestamptz."""
+    """Parse text; `zoned` is the encoding in which it spells a timestamptz."""
     match gold.kind:
         case "string" | "binary":
             return str
@@ -274,14 +274,14 @@ def _labels_reader(encoding: LabelSet) -> Callable[[str], str]:
 
 
 def _known(label: str, labels: tuple[str, ...]) -> str:
-    """A message that names no labels is believed; otherwise a label must be one of them, or MySQL's empty value."""
+    """If the message names no labels, any label is accepted; otherwise only one of them, or MySQL's empty value."""
     if label and labels and label not in labels:
         raise ValueError(f"not one of {', '.join(map(repr, labels))}")
     return label
 
 
 def _known_escaped(text: str, labels: tuple[str, ...]) -> str:
-    """Find a label that stands as it is, with its commas escaped, or in a list that escapes none."""
+    """Find a label that is written unchanged, with its commas escaped, or in a list that escapes none."""
     plain = _ESCAPED.sub(r"\1", text)
     if text not in labels and plain in labels:
         return plain
@@ -289,4 +289,4 @@ def _known_escaped(text: str, labels: tuple[str, ...]) -> str:
 
 
 def _no_labels(_: str) -> str:
-    raise ValueError("it stands for a label, and the message does not tell the labels")
+    raise ValueError("it is a number for labels, and the message does not contain the labels")

@@ -1,4 +1,4 @@
-"""Dates and times as text, read exactly: what is no date, or no one instant, is a ValueError with its reason."""
+"""Dates and times as text, read exactly: an invalid date or an ambiguous instant is a ValueError with its reason."""
 
 import re
 from collections.abc import Callable
@@ -36,14 +36,14 @@ def read_day(text: str) -> int:
 
 
 def read_wall_clock(text: str) -> int:
-    """Read a date and time of no zone as microseconds since 1970-01-01T00:00:00."""
+    """Read a date and time without zone as microseconds since 1970-01-01T00:00:00."""
     return (_read(text) - _EPOCH) // _MICROSECOND
 
 
 def read_instant(zone: ZoneInfo) -> Callable[[str], int]:
     """Read wall-clock times of a zone as microseconds since the epoch.
 
-    A time that the zone's clocks skipped or showed twice is no one instant, and is refused.
+    A time that the zone's clocks skipped or showed twice is not a single instant, and is refused.
     """
     if zone.key == "UTC":
         return read_wall_clock
@@ -52,7 +52,7 @@ def read_instant(zone: ZoneInfo) -> Callable[[str], int]:
         wall = _read(text).replace(tzinfo=zone)
         offset = wall.utcoffset()
         if offset is None or offset != wall.replace(fold=1).utcoffset():
-            raise ValueError(f"the clocks of {zone.key} were changed then, so it is no one instant")
+            raise ValueError(f"the clocks of {zone.key} were changed then, so it is not a single instant")
         return (wall.replace(tzinfo=None) - _EPOCH) // _MICROSECOND - offset // _MICROSECOND
 
     return read
@@ -85,7 +85,7 @@ def _of_a_year(micros: int) -> int:
 
 
 def read_zoned(text: str) -> int:
-    """Read a time with its distance from UTC, as `2026-03-01T05:00:00.5+08:00`, as microseconds since the epoch."""
+    """Read a time with its UTC offset, as `2026-03-01T05:00:00.5+08:00`, as microseconds since the epoch."""
     found = _ZONED.match(text)
     if not found:
         raise ValueError("not a date and time such as 2026-03-01T05:00:00.000000Z or 2026-03-01T13:00:00+08:00")
@@ -95,7 +95,7 @@ def read_zoned(text: str) -> int:
         return micros
     hours, minutes = int(zone[:3]), int(zone[0] + zone[-2:])
     if abs(hours) > 18 or abs(minutes) > 59:
-        raise ValueError(f"no clock is {zone} from UTC")
+        raise ValueError(f"{zone} is not a valid UTC offset")
     return _of_a_year(micros - (hours * 60 + minutes) * 60_000_000)
 
 
@@ -131,7 +131,7 @@ def clock_text(micros: int) -> str:
 
 
 def read_span(text: str) -> str:
-    """Check a time of day or a span, and give it as it is."""
+    """Check a time of day or a span, and give it unchanged."""
     if not _SPAN.match(text):
         raise ValueError("not a time such as 23:59:59 or -838:59:59.000000")
     return text

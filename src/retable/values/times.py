@@ -36,13 +36,12 @@ from retable.values.time_text import (
 
 @dataclass(frozen=True, slots=True)
 class ValueRules:
-    """How a table's values are read where the message leaves it open.
+    """How a table's values are read if the message leaves it open.
 
-    `time_zone` is the zone of wall clocks that come without one or as an instant, `timestamp_zone` that of zoned
-    timestamps as text; `zero_date` is what a zero or partial date does, `far_date` one before the
-    year 1 or an infinite one, `binary_encoding` how text spells bytes.
-    `system` is the database whose types the statements declare; `options` are those of the source's format, which it
-    alone reads (`formats.options`).
+    `time_zone` is the zone of wall clocks that come without a zone or as an instant, `timestamp_zone` that of zoned
+    timestamps as text. `zero_date` is the effect of a zero or partial date, `far_date` that of a date before the year 1
+    or an infinite one. `binary_encoding` is how text spells bytes. `system` is the database whose types the statements
+    declare. `options` are those of the source's format, which only the format reads (`formats.options`).
     """
 
     time_zone: str = "UTC"
@@ -58,9 +57,9 @@ TimeForm = Day | WallClock | Instant | ClockTime | EpochMillis | EpochMicros | E
 
 
 def time_converter(encoding: TimeForm, gold: GoldType, rules: ValueRules) -> Convert:
-    """Compile dates and times of a form to a gold type; as text they stay as the source wrote them.
+    """Compile dates and times of an encoding to a gold type; as text they stay as the source wrote them.
 
-    An instant as a number is no text that anybody wrote: it is shown as the wall clock of `time_zone`.
+    An instant written as a number has no text of the source: it is shown as the wall clock of `time_zone`.
     """
     match encoding:
         case Day():
@@ -144,7 +143,7 @@ def _epoch_clock(rules: ValueRules) -> Convert:
     def read(text: str) -> Value:
         micros = show(read_epoch_millis(text))
         if not 0 <= micros < MICROS_PER_DAY:
-            raise ValueError(f"it is no time of 1970-01-01 in {rules.time_zone}, but {clock_text(micros)}")
+            raise ValueError(f"it is not a time of 1970-01-01 in {rules.time_zone}, but {clock_text(micros)}")
         return clock_text(micros).partition(" ")[2]
 
     return read
@@ -166,7 +165,7 @@ def _checked(read: Convert) -> Convert:
 
 
 def _zero_dates(convert: Convert, gold: GoldType, rules: ValueRules) -> Convert:
-    """A zero date fails to convert like any nonsense; only then is it looked at."""
+    """Add zero dates to a converter; they are checked only after a conversion failed."""
 
     def read(text: str) -> Value:
         try:
@@ -179,7 +178,7 @@ def _zero_dates(convert: Convert, gold: GoldType, rules: ValueRules) -> Convert:
         if gold.kind == "string":
             return text
         raise ZeroDate(
-            f"{text!r} is a date with a zero in it, which no {gold} holds; set `zero_date` of the table's settings to "
+            f"{text!r} is a date with a zero in it, which a {gold} cannot hold; set `zero_date` of the table's settings to "
             f'"null" or "string"',
             value=text,
         )

@@ -1,1 +1,1 @@
-"""Commands that look at gold and at how far it is."""
+"""Commands that show gold and how far it is."""

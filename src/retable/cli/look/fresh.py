@@ -1,4 +1,4 @@
-"""Whether a table is complete through a time, for scripts: 0 says yes, 3 not yet."""
+"""Whether a table is complete through a time, for scripts: 0 means yes, 3 not yet."""
 
 import time
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What gold holds: rows, tables, columns, schema changes."""
+"""The contents of gold: rows, tables, columns, schema changes."""
 
 import json
 from collections.abc import Collection
@@ -34,7 +34,7 @@ app = typer.Typer()
 
 
 class RowFormat(StrEnum):
-    """How rows are printed: one JSON object a line, or aligned columns."""
+    """How rows are printed: one JSON object per line, or aligned columns."""
 
     JSONL = "jsonl"
     TABLE = "table"

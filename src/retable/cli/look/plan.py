@@ -1,4 +1,4 @@
-"""What is stale, held or behind, and what a run would do; nothing is written."""
+"""What is stale, held or late, and what a run would do; nothing is written."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -78,14 +78,14 @@ def _rows(outlook: Outlook) -> list[list[object]]:
 
 
 def _stretches(outlook: Outlook) -> Iterator[tuple[str, Stage]]:
-    """The windows that wait, those in a row that wait for one stage together."""
+    """The waiting windows; adjacent windows that wait for the same stage are grouped."""
     for stage, stretch in groupby(outlook.waiting, key=outlook.waiting.__getitem__):
         first, *others = stretch
         yield first if not others else f"{first} to {others[-1]}", stage
 
 
 def _steps(outlook: Outlook) -> list[str]:
-    """What commands would do now, in words."""
+    """The commands that would help now, in words."""
     steps = []
     if outlook.unlisted is not None:
         steps.append(f"what has arrived is not known: {outlook.unlisted}")
@@ -114,7 +114,7 @@ def _steps(outlook: Outlook) -> list[str]:
 
 
 def _kept(outlook: Outlook) -> list[str]:
-    """From where on windows are kept, and what that means for those before."""
+    """The oldest kept window, and the meaning for earlier windows."""
     words = {
         "bronze": "no window before can be decoded again",
         "silver": "it is the horizon: before it gold stands for all there was",

@@ -39,15 +39,14 @@ _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStatus:
-    """One source: `recorded` windows, in `empty` of which nothing arrived; `done` counts them by stage.
+    """One source: `recorded` windows, of which `empty` had no messages; `done` counts them by stage.
 
     `last` and `next` are the replayed and the waiting window. `standing` is how far all of its tables are complete;
     `excess` counts what is quarantined beyond the budget. A table that the settings leave out is `retired`, whatever
-    state it is in; `suspect` says what is wrong with tables that have rows which their source cannot have any more;
-    `clashes` counts, by table, the keys of which several of the tables that go into it have a row; `stale` says why
-    tables need a rebuild, as the settings send rows to them, or from them, since;
-    `paused` is why no new window is recorded. `unfinished` says of baselines that ended before their end how to go on.
-    `kept_from` is the oldest whole window of what retention cut.
+    its state. `suspect` says what is wrong with tables with rows that their source cannot have any more. `clashes`
+    counts, by table, the keys that have rows in several of its source tables. `stale` says why tables need a rebuild,
+    because the settings now send rows to or from them. `paused` is why no new window is recorded. `unfinished` says how
+    to continue interrupted baselines. `kept_from` is the oldest whole window after retention.
     """
 
     name: str

@@ -51,7 +51,7 @@ def why(
 
 
 def verdict_json(verdict: Verdict, now: datetime) -> dict[str, object]:
-    """A verdict as facts; `lag_seconds` is how long ago the watermark was."""
+    """A verdict as facts; `lag_seconds` is the age of the watermark."""
     cause, standing = verdict.cause, verdict.standing
     return {
         "name": verdict.name,
@@ -73,7 +73,7 @@ def verdict_json(verdict: Verdict, now: datetime) -> dict[str, object]:
 
 
 def standing_json(watermark: datetime | None, grade: str | None, now: datetime) -> dict[str, object]:
-    """How far something is complete, by what, and how long ago that was."""
+    """How far something is complete, by which evidence, and the age of that."""
     return {
         "watermark": None if watermark is None else format_time(watermark),
         "grade": grade,

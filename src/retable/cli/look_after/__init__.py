@@ -1,1 +1,1 @@
-"""Commands that look after a lake: upkeep, copies, what is held, quarantined or lost."""
+"""Commands that look after a lake: upkeep, copies, and what is held, quarantined or lost."""

@@ -1,4 +1,4 @@
-"""`retable accept-loss`: of positions that are lost, a person says that they held no change of tables."""
+"""`retable accept-loss`: a person declares that lost positions held no change of tables."""
 
 from typing import Annotated
 

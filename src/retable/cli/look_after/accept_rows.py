@@ -1,4 +1,4 @@
-"""`retable accept-rows`: of rows that are in doubt, a person says that gold has them right."""
+"""`retable accept-rows`: a person declares that rows in doubt are right in gold."""
 
 from dataclasses import replace
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Copies of a lake: all of it at another place, or its catalog alone."""
+"""Copies of a lake: the whole lake at another location, or only its catalog."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Tables that stopped at a position: which, why, and how they go on."""
+"""Tables that stopped at a position: which, why, and how they continue."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -109,7 +109,7 @@ def go_on(
     repeats: bool = False,
     yes: bool = False,
 ) -> None:
-    """Say how tables go on, ask unless `yes`, then let each catch up from silver."""
+    """Say how tables continue, ask unless `yes`, then let each catch up from silver."""
     releases = {table: _plan(lake, table, way, statement, repeats=repeats) for table in tables}
     for release in releases.values():
         for line in release.words:
@@ -141,7 +141,7 @@ def _plan(lake: Lake, table: str, way: Way, statement: str | None, *, repeats: b
 
 
 def _to_make(lake: Lake, table: str) -> str | None:
-    """The source of a table that the settings send rows to, and that no run made yet; None where it is none."""
+    """The source of a table that the settings send rows to, and that no run has made yet; None for other tables."""
     states, unread = known_states(lake)
     if table in states or any(error.facts.get("table") == table for error in unread):
         return None
@@ -153,7 +153,7 @@ def _to_make(lake: Lake, table: str) -> str | None:
 
 
 def _act(lake: Lake, releases: Mapping[str, Release], reason: str) -> None:
-    """For each table record who decided what, then let it catch up; one Spark does them all."""
+    """Record for each table who decided what, then let it catch up; one Spark session does all."""
     this, reports = new_run(), dict[str, StageReport]()
     with WindowProgress(len(releases)) as progress, running_spark(lake.settings) as spark:
         for number, (table, release) in enumerate(releases.items(), 1):
@@ -185,7 +185,7 @@ def _record(lake: Lake, source: str, table: str, release: Release, reason: str, 
 
 
 def _rebuild_entry_point() -> Callable[..., StageReport]:
-    # Spark's entry point loads PySpark, which takes longer than most commands that need none.
+    # Loading Spark's entry point loads PySpark, which takes longer than most commands that do not need it.
     from retable.replay.spark import rebuild
 
     return rebuild

@@ -1,4 +1,4 @@
-"""Bringing the lake of an older Retable to the present layout."""
+"""Migrates the lake of an older Retable to the present layout."""
 
 from contextlib import ExitStack
 from typing import Annotated

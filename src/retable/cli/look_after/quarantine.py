@@ -54,7 +54,7 @@ WindowOption = Annotated[str | None, typer.Option("--window", metavar="W", help=
 Id = Annotated[str, typer.Argument(metavar="ID", help="As `quarantine list` prints it.")]
 
 _VERDICTS = ("applied", "superseded", "duplicate", "voided", "held", "pending", "rejected", "excluded")
-"""What may become of a row, in the order of the ledger's equation (docs/concepts/flow.md)."""
+"""The possible outcomes of a row, in the order of the ledger's equation (docs/concepts/flow.md)."""
 
 
 @app.command("list")
@@ -161,7 +161,7 @@ def redecode_quarantined(
 
 
 def _listed(lake: Lake, windows: Iterable[tuple[str, str]], after: str | None) -> Iterator[dict[str, object]]:
-    """Give the facts of what these windows have, or of what comes behind this ID; NotFound where there is no such."""
+    """Give the facts of what these windows have, or of what follows this ID; NotFound if there is no such ID."""
     place = tuple(after.split("/", 2)[:2]) if after else ("", "")
     wanted = [each for each in windows if each >= place]
     if after and place not in wanted:
@@ -183,7 +183,7 @@ def _behind(rows: Iterator[QuarantineRow], after: str | None) -> Iterator[Quaran
 
 # --- redecode ----------------------------------------------------------------------------------------------------
 def _redecode(lake: Lake, source: Source, rows: Sequence[QuarantineRow], spark: Any) -> list[str]:
-    """Run the windows of these rows again, in order; give what then still needs a person."""
+    """Run the windows of these rows again, in order; give what still needs a person after that."""
     windows = sorted({row.window for row in rows})
     before = _replayed(lake, source, windows)
     reports: list[StageReport] = []
@@ -212,7 +212,7 @@ def _redecode(lake: Lake, source: Source, rows: Sequence[QuarantineRow], spark: 
 
 
 def _replayed(lake: Lake, source: Source, windows: Sequence[str]) -> Counter[str]:
-    """What the rows of these windows came to when they were replayed last."""
+    """The outcome of the last replay of the rows of these windows."""
     found: Counter[str] = Counter()
     for window in windows:
         for row in read_ledger(lake, source.name, window):
@@ -231,7 +231,7 @@ def _stages(lake: Lake, source: Source, window: str) -> tuple[Stage, ...]:
 
 
 def _has_cut_lines(lake: Lake, source: Source, window: str) -> bool:
-    """Say whether landing could not keep a message of a window whole; one with an erased message is left as it is."""
+    """Say whether landing cut a message of a window; one with an erased message is left as it is."""
     if any(row.counts.get("erased") for row in read_ledger(lake, source.name, window) if row.table is None):
         return False
     cut = And(EqualTo(term=Reference("window"), value=literal(window)), NotNull(term=Reference("problem")))
@@ -241,7 +241,7 @@ def _has_cut_lines(lake: Lake, source: Source, window: str) -> bool:
 
 
 def _land_anew(lake: Lake, source: Source, window: str, spark: Any) -> list[StageReport]:
-    # Spark's entry point loads PySpark, which takes longer than most commands that need none.
+    # Loading Spark's entry point loads PySpark, which takes longer than most commands that do not need it.
     from retable.land.spark import land_window
 
     this = new_run()
@@ -265,7 +265,7 @@ def _open(lake: Lake, source: str, window: str | None) -> list[QuarantineRow]:
 
 
 def _find(lake: Lake, ids: Iterable[str]) -> list[QuarantineRow]:
-    """Give the rows of these IDs; NotFound names one that has none."""
+    """Give the rows of these IDs; NotFound names an ID without a row."""
     found: list[QuarantineRow] = []
     for wanted in dict.fromkeys(ids):
         source, _, rest = wanted.partition("/")
@@ -282,7 +282,7 @@ def _no_such(wanted: str) -> NotFound:
 
 
 def _message(lake: Lake, row: QuarantineRow) -> dict[str, bytes]:
-    """Read the message's parts from bronze, and of its window only what stands at its place."""
+    """Read the message's fields from bronze; of its window only the message at its position."""
     bronze = lake.load(f"bronze.{row.source}")
     place = [EqualTo(term=Reference(name), value=literal(getattr(row, name))) for name in _PLACE]
     with explained(lake.settings.lake):
@@ -312,7 +312,7 @@ def _facts(row: QuarantineRow, accepted: Mapping[str, ActionRow]) -> dict[str, o
 
 
 def _hint(row: QuarantineRow) -> str | None:
-    """What lets a row in whose value its column does not hold; None where nothing known does."""
+    """A hint how to accept a row with a value that its column does not hold; None if no way is known."""
     if row.stage != "replay" or row.code != "BAD_VALUE" or row.table_name is None:
         return None
     return (

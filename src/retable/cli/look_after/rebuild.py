@@ -1,4 +1,4 @@
-"""`retable rebuild`: tables are made anew from silver, beside the rows that readers see, and swapped in."""
+"""`retable rebuild`: makes tables again from silver, next to the rows that readers see, and swaps them in."""
 
 from typing import Annotated
 

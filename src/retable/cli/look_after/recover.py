@@ -1,4 +1,4 @@
-"""Making a catalog again from its warehouse, also where that stands at another place now."""
+"""Makes a catalog again from its warehouse, also if that has moved to another location."""
 
 from typing import Annotated, Literal
 
@@ -95,7 +95,7 @@ def _show(findings: Findings, changes: list[Difference], counted: str) -> None:
 
 
 def _record(warehouse: Warehouse) -> LakeRecord | None:
-    """The warehouse's record; a damaged one is written again from what the catalog's record says."""
+    """The warehouse's record; a damaged one is written again from the catalog's record."""
     try:
         return read_record(warehouse)
     except CatalogMismatch as error:

@@ -1,4 +1,4 @@
-"""Tables rebuilt beside gold: built from bronze, compared, then promoted or dropped."""
+"""Tables rebuilt next to gold: built from bronze, compared, then promoted or dropped."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,7 +73,7 @@ def promote(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
         progress.begin(1, source, "promote")
         reports = _entry_points().promote(spark, lake, source, reason, user(), this.id, this.now, progress.step)
     say(f"promoted: {', '.join(shadow.ask.tables)}")
-    # A table that waited for its turn was held until then: the last word counts.
+    # A table that waited for its turn was held until then: only the last state counts.
     call_attention_to_rebuilt(lake, lake.settings.source(source), reports, reports[-1].held)
 
 
@@ -100,7 +100,7 @@ def differences(lake: Lake, source: str) -> Iterator[ShadowDifference]:
 
 
 def words_of(found: ShadowDifference) -> list[str]:
-    """What a person should know of a difference, a line each."""
+    """What a person should know of a difference, one line each."""
     by = f"by {', '.join(found.key)}" if found.key else "as whole rows"
     rows = found.rows
     lines = [f"{found.table}: {'equal' if found.is_equal else 'different'}, compared {by}"]
@@ -132,7 +132,7 @@ def _column(side: tuple[str, str] | None) -> dict[str, str] | None:
 
 
 def _entry_points() -> Any:
-    # Spark's entry point loads PySpark, which takes longer than most commands that need none.
+    # Loading Spark's entry point loads PySpark, which takes longer than most commands that do not need it.
     from retable.shadow import spark
 
     return spark

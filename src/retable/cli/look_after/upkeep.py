@@ -1,4 +1,4 @@
-"""Keeping tables small and quick to read; no row that a reader sees changes."""
+"""Keeps tables small and quick to read; no row that a reader sees changes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -89,7 +89,7 @@ def _print_plans(lake: Lake, chosen: Sequence[TablePlace], as_json: bool) -> Non
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """From which window a layer of a source is kept now, and from which one retention would keep it; what stays."""
+    """The oldest kept window of a source's layer now, the one after retention, and what stays."""
 
     now: str | None
     then: str | None
@@ -143,7 +143,7 @@ def _heading(name: str) -> str:
 
 
 def _entry_point() -> Callable[..., list[UpkeepResult]]:
-    # Spark's entry point loads PySpark, which takes longer than most commands that need none.
+    # Loading Spark's entry point loads PySpark, which takes longer than most commands that do not need it.
     from retable.upkeep.spark import upkeep as upkeep_stage
 
     return upkeep_stage

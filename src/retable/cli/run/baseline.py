@@ -99,7 +99,7 @@ def baseline(
 
 @dataclass(frozen=True, slots=True)
 class KnownTable:
-    """A table, of which source, and what gold says of it, where it is there already; `gold` is where its rows are."""
+    """A table, its source, and its state in gold if it exists; `gold` is the name of its gold table."""
 
     source: SourceSettings
     name: TableName
@@ -108,9 +108,9 @@ class KnownTable:
 
 
 def find_table(lake: Lake, table: str) -> KnownTable:
-    """Find a table by its gold name: one that is there, or one that a dump of its source's schema told.
+    """Find a table by its gold name: an existing one, or one that a dump of its source's schema declares.
 
-    One of several that go into another is found by the name that it would have by itself.
+    A source table that goes into another gold table is found by the name that it would have by itself.
     """
     states, called = gold_states(lake), partial(gold_table, lake.settings.lake)
     for gold, whole in states.items():
@@ -136,7 +136,7 @@ def find_table(lake: Lake, table: str) -> KnownTable:
 
 
 def _position_now(lake: Lake, known: KnownTable, copy: Copy, schema: Schema) -> Sequence:
-    """Where the log of a database stands, or stood when the baseline began that this one goes on with."""
+    """The log position of a database, now or at the begin of the baseline that this one continues."""
     begun = begun_at(lake, known.source, known.name, copy)
     return begun or position_of(schema, known.source, None)
 
@@ -154,7 +154,7 @@ def target_of(
     part: tuple[str, int] | None,
     named: tuple[str, ...] = (),
 ) -> Target:
-    """Where a table starts anew, and by which key: `named` is that of its database, where nothing else tells one."""
+    """Where a table starts again, and by which key: `named` is the key in its database, if no other is declared."""
     name, source = known.name, known.source
     imports, rules = read_schema_imports(lake, source.name), lake.settings.rules(name)
     imported = imports.newest(name)
@@ -174,10 +174,9 @@ def target_of(
 
 
 def part_of(lake: Lake, known: KnownTable, given: str | None) -> tuple[str, int] | None:
-    """The partition of the queue inside which a position compares; None where positions compare everywhere.
+    """The partition of the queue inside which a position compares; None if positions compare everywhere.
 
-    InvalidSetting where the table's changes come in several partitions, which nothing orders, or in one that is not
-    known yet.
+    InvalidSetting if the table's changes come in several partitions without a common order, or in an unknown one.
     """
     parts = {part for part in (known.state.high_water if known.state else {}) if part}
     if given is None and len(parts) > 1:
@@ -212,7 +211,7 @@ def replay_pieces(lake: Lake, source: SourceSettings, pieces: list[BaselineRow])
 
 
 def _entry_point() -> Any:
-    # Spark's entry point loads PySpark, which takes longer than most commands that need none.
+    # Loading Spark's entry point loads PySpark, which takes longer than most commands that do not need it.
     from retable.replay.spark import replay_piece
 
     return replay_piece

@@ -1,4 +1,4 @@
-"""`retable check`: what a source has, and what a run would make of it; nothing is written."""
+"""`retable check`: what a source has, and what a run would do with it; nothing is written."""
 
 from collections.abc import Mapping
 

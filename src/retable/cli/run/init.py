@@ -79,12 +79,12 @@ def init(
 
 
 def _access(given: list[str]) -> dict[str, str]:
-    """Read `--kafka`; InvalidSetting names the nearest setting of an unknown one."""
+    """Read `--kafka`; InvalidSetting names the setting nearest to an unknown one."""
     access: dict[str, str] = {}
     for each in given:
         name, is_given, value = each.partition("=")
         if not is_given:
-            # It is not shown: it may be a secret that somebody took for the name of its variable.
+            # The value is not shown: it may be a secret given instead of the name of its variable.
             raise InvalidSetting("--kafka takes NAME=VALUE; write it as --kafka username_env=ERP_USER")
         if name not in KafkaAccess.model_fields:
             known = nearest(name, KafkaAccess.model_fields) or f"; there are {', '.join(KafkaAccess.model_fields)}"
@@ -124,7 +124,7 @@ def _source_name(text: str, other: str = "files") -> str:
 
 
 def _from(target: Path, folder: Path) -> str:
-    """The folder as the settings file sees it: relative where it lies beside or below the file."""
+    """The folder as the settings file sees it: relative if it is next to or below the file."""
     base = Path(os.path.abspath(target)).parent
     return folder.relative_to(base).as_posix() if folder.is_relative_to(base) else str(folder)
 
@@ -134,7 +134,7 @@ def _option(target: Path) -> str:
 
 
 def _until(inspection: FirstInspection) -> str:
-    """Messages that end long ago need no windows up to now."""
+    """If the messages end long ago, no windows up to now are needed."""
     if inspection.hours is None or now() - inspection.hours.end < _LONG_AGO:
         return ""
     return f" --to {inspection.hours.end:%Y-%m-%dT%H:%M:%SZ}"

@@ -1,4 +1,4 @@
-"""`retable resync`: a table starts anew, empty, and what its source loads again fills it."""
+"""`retable resync`: a table starts again, empty, and a new load of its source fills it."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -42,7 +42,7 @@ def resync(
     lake = lake_to_write(ctx)
     known = find_table(lake, table)
     if at is None:
-        # A source epoch begins above all changes before it and below all in it, in every partition.
+        # A source epoch begins after all changes before it and before all in it, in every partition.
         target = target_of(lake, known, LOWEST._replace(epoch=known.source.source_epoch), None)
     else:
         target = target_of(lake, known, read_start(at), part_of(lake, known, partition))

@@ -1,4 +1,4 @@
-"""`retable schema import`: types, keys and order of columns of all tables, out of a dump or a database."""
+"""`retable schema import`: types, keys and column order of all tables, from a dump or a database."""
 
 from pathlib import Path
 from typing import Annotated

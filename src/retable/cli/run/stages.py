@@ -104,7 +104,7 @@ def replay(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
 @contextmanager
 def running_spark(settings: Settings) -> Iterator[Any]:
     """Start Spark for as long as it is needed, and give its session."""
-    # Loading PySpark takes longer than most commands that need none, so no command but these loads it.
+    # Loading PySpark takes longer than most commands that do not need it, so only these commands load it.
     from retable.session import build_session, is_gone, kill, stop_session
 
     with spark_explained(settings.lake):
@@ -138,7 +138,7 @@ def _due(lake: Lake, source: Source, start: datetime | None, end: datetime | Non
 
 
 def _run_windows(lake: Lake, source: Source, windows: list[Window]) -> None:
-    """Run all stages of windows in order; a stretch in which nothing arrived costs one commit, and no Spark."""
+    """Run all stages of windows in order; consecutive empty windows cost one commit, and no Spark."""
     reports: list[StageReport] = []
     with ExitStack() as stack:
         progress = stack.enter_context(WindowProgress(len(windows)))
@@ -175,7 +175,7 @@ def run_window(
     spark: Any,
     progress: WindowProgress,
 ) -> list[StageReport]:
-    """Run these stages of one window, each under a run of its own."""
+    """Run these stages of one window, each as a separate run."""
     entry_points = _entry_points(progress.step, checks=stages == ("land",))
     reports = []
     for stage in stages:
@@ -209,7 +209,7 @@ def _say_how_far(lake: Lake, source: Source) -> None:
 
 
 def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> None:
-    """End with 2 where a table is held, or a window has more in quarantine, not accepted, than the budget."""
+    """End with 2 if a table is held, or if a window's unaccepted quarantine exceeds the budget."""
     held = sorted({table for report in reports for table in report.held})
     waiting = 0
     for window in {report.window for report in reports}:
@@ -223,9 +223,9 @@ def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> No
 
 
 def call_attention_to_rebuilt(lake: Lake, source: Source, reports: list[StageReport], held: Sequence[str]) -> None:
-    """End with 2 where these tables are held, or quarantine has more than the budget and rebuilds brought some of it.
+    """End with 2 if these tables are held, or if quarantine exceeds the budget and rebuilds added to it.
 
-    A rebuild counts all windows together: by the window, quarantine tells.
+    A rebuild counts all windows together; quarantine has the counts by window.
     """
     refused = any(report.counts.get(name) for report in reports for name in ("quarantined", "rejected"))
     _end(held, beyond_budget(lake, source) if refused else 0)

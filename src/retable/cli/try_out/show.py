@@ -1,4 +1,4 @@
-"""One message, or one statement, to what Retable makes of it: without Spark, without a lake."""
+"""Shows what Retable makes of one message or one statement: without Spark, without a lake."""
 
 import sys
 from pathlib import Path
@@ -69,7 +69,7 @@ def _content(file: str) -> bytes:
 
 
 def _shown(event: ChangeEvent) -> dict[str, object]:
-    """An event with its images as they stand, digit by digit; its address in a queue says nothing here."""
+    """An event with its images unchanged, digit by digit; its address in a queue has no meaning here."""
     facts = {name: getattr(event, name) for name in event.__struct_fields__ if name != "address"}
     images = {name: msgspec.Raw(facts[name].encode()) for name in _IMAGES if facts[name] is not None}
     sequence = None if event.sequence is None else str(event.sequence)

@@ -1,4 +1,4 @@
-"""`retable simulate`: a small shop's change messages, settings that read them, and what gold must then show."""
+"""`retable simulate`: a small shop's change messages, settings that read them, and the expected contents of gold."""
 
 import json
 import random
@@ -145,9 +145,9 @@ def _write(folder: Path, plan: _Plan) -> None:
 
 
 def _stream(history: History, plan: _Plan) -> tuple[Stream, Delivery]:
-    """A table without a key stays one: the hidden row id, which the source does not show, is left out.
+    """A table without a key stays so: the hidden row id, which the source does not show, is left out.
 
-    Nothing is late where an update means nothing before its row is there.
+    Nothing is late if an update has no meaning before its row exists.
     """
     known = FORMATS[plan.format]
     has_row_ids = plan.format in (SimulatedFormat.STREAMX_JSON, SimulatedFormat.DATAHUB_BLOB)

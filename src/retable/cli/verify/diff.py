@@ -1,4 +1,4 @@
-"""What lies between two states of a gold table: columns, and rows by key."""
+"""The difference between two states of a gold table: columns, and rows by key."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

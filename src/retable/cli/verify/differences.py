@@ -1,4 +1,4 @@
-"""How two sets of rows differ, for a person and as JSON; `verify` and `diff` show it alike."""
+"""How two sets of rows differ, for a person and as JSON; shared by `verify` and `diff`."""
 
 import json
 

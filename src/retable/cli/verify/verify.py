@@ -1,4 +1,4 @@
-"""Whether gold is what its messages make of it, and whether the ledger tells the truth: 0 says yes, 4 no."""
+"""Whether gold is what its messages imply, and whether the ledger is right: 0 means yes, 4 no."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ _MOST_FINDINGS = 40
 
 
 class VerifyAgainst(StrEnum):
-    """What a table is held against."""
+    """What a table is compared with."""
 
     BRONZE = "bronze"
     LEDGER = "ledger"
@@ -82,7 +82,7 @@ def _reports(lake: Lake, table: str, against: VerifyAgainst | None, part: Share)
 
 
 def _or_damaged(against: Literal["bronze", "ledger"], verify: Callable[[], Verification]) -> Verification:
-    """What a verification finds, or the one file for which it could not go on."""
+    """The result of a verification, or the one file that prevented it."""
     try:
         return verify()
     except DamagedFile as error:

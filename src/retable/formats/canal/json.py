@@ -7,10 +7,10 @@ several rows of one table and one kind of change, or one DDL statement.
      "mysqlType":{"id":"bigint","c":"varchar(9)"},"old":[{"c":null}],"pkNames":["id"],"sql":"",
      "sqlType":{"id":-5,"c":12},"table":"t","ts":1700000000123,"type":"UPDATE"}
 
-`data` is the row after the change, for DELETE the row before it. `old` lists old values of changed columns: a null
-there is an old value, a column that is not there is unchanged. DTS instances that nobody restarted since 2022-03-20
-speak another dialect, which no field tells: of an UPDATE `old` is the row after it and `data` the row before it. Order
-is the offset alone: `id`, `es` and `ts` repeat and go back. Users' side: docs/formats.md.
+`data` is the row after the change; for DELETE it is the row before it. `old` lists old values of changed columns: a
+null in it is an old value, and a column missing from it is unchanged. DTS instances not restarted since 2022-03-20
+write another dialect, which no field declares: in an UPDATE `old` is the row after the change and `data` the row before
+it. Only the offset gives the order: `id`, `es` and `ts` repeat and go back. For users: docs/formats.md.
 """
 
 from collections.abc import Sequence as Rows
@@ -54,7 +54,7 @@ _Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class _Envelope(msgspec.Struct, rename="camel", gc=False):
-    """A whole message; a field that may be missing, which is UNSET, may be null as well, and means the same."""
+    """A whole message. A field that may be missing (UNSET) may also be null; both mean the same."""
 
     type: str
     is_ddl: bool
@@ -73,7 +73,7 @@ class _Envelope(msgspec.Struct, rename="camel", gc=False):
 
     @property
     def unread(self) -> list[Raw | UnsetType]:
-        """What the types leave as it is, but for the types of the columns."""
+        """The parts that the types leave unparsed, except the column types."""
         unread: list[Raw | UnsetType] = [self.id]
         for rows in (self.data, self.old):
             for row in rows or ():
@@ -92,7 +92,7 @@ _ENVELOPE, _UNREAD = msgspec.json.Decoder(_Envelope), attrgetter("unread")
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message: one event a row, or one statement."""
+    """Decode one message: one event for each row, or one statement."""
     if message.value is None:
         raise Malformed("the message has no value, and Canal writes none without")
     envelope = read_json(message.value, _ENVELOPE, _UNREAD)
@@ -107,7 +107,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 
 
 def _statement(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> ChangeEvent:
-    """A statement; one that only stands before the rows that it changed, as MariaDB logs it, is a note."""
+    """The event of a statement. MariaDB also logs statements in front of the rows that they changed: notes."""
     counts = envelope.is_ddl or changes_schema(envelope.sql or "")
     return ChangeEvent(
         source_format=NAME,
@@ -168,14 +168,14 @@ def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: Deco
 
 
 def _complete(types: dict[str, str] | None, rows: Rows[_Row]) -> dict[str, str] | None:
-    """The types of all columns of the rows; one that the message leaves out has the empty type, which is unknown."""
+    """The types of all columns of the rows. A column that the message leaves out has the empty (unknown) type."""
     if types is None or all(row.keys() <= types.keys() for row in rows):
         return types
     return types | {name: "" for row in rows for name in row if name not in types}
 
 
 def _sides(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> tuple[_Side, _Side]:
-    """The rows after the change and those before it, by the dialect; those of a single image may stand in either."""
+    """The rows after the change and those before it, by the dialect. Rows of a single image may be in either field."""
     data, old = _side("data", envelope.data), _side("old", envelope.old)
     return (data, old) if _dialect(message, context) == "community" else (old, data)
 
@@ -185,7 +185,7 @@ def _side(field: str, rows: list[_Row] | UnsetType | None) -> _Side:
 
 
 def _dialect(message: RawMessage, context: DecodeContext) -> str:
-    """The dialect of the last range that begins at the offset or before it; a partition's own ranges go first."""
+    """The dialect of the last range that begins at or before the offset. Ranges that name the partition win."""
     dialects = CanalOptions.of(context.options).canal_dialect
     if not dialects:
         return "community"
@@ -196,7 +196,7 @@ def _dialect(message: RawMessage, context: DecodeContext) -> str:
 
 
 def _rows(envelope: _Envelope, op: Op, new: _Side, old: _Side) -> Rows[_Row]:
-    """The row after the change, or a DELETE's before it."""
+    """The row after the change; for DELETE the row before it."""
     side = new if op == "UPDATE" or new.rows else old
     if not side.rows:
         raise _refused(Malformed, envelope, f"{envelope.type} without a row", new.field)
@@ -227,7 +227,7 @@ def _images(
 
 
 def _is_misaligned(new: _Side, old: _Side) -> bool:
-    """Say whether the old rows are not as many, so that nothing tells which row an old image belongs to."""
+    """Whether there are fewer or more old rows than new rows, so that their images cannot be paired."""
     return old.rows is not None and len(old.rows) != len(new.rows or ())
 
 
@@ -257,7 +257,7 @@ def _problems(
     if op == "UPDATE" and _is_misaligned(new, old):
         found.append("OLD_DATA_MISALIGNED")
     if op != "UPDATE" and old.rows and (new.rows or op == "DELETE"):
-        # What a DELETE removes stands where an UPDATE has its new row, in either dialect: here it is the other one's.
+        # A deleted row is always in the field of an UPDATE's new row. Here it is in the other dialect's field.
         found.append("DIALECT_MISMATCH")
     if keys is None:
         found.append("KEYS_UNKNOWN")

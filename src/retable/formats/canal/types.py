@@ -1,4 +1,4 @@
-"""The wire types of Canal: how their values stand, and what a column of them is."""
+"""The types in Canal's messages: how their values are encoded, and the type of a column in gold."""
 
 import re
 from functools import lru_cache
@@ -13,7 +13,7 @@ from retable.values.mysql_encoding import base_type, mysql_encoding
 _LONG_TYPES = 64 * 1024
 _BLOB = 2004
 _TEXT_CODES = frozenset({-16, -15, -9, -1, 1, 12, 2005, 2011})
-"""The codes of java.sql.Types that stand for text."""
+"""The codes of java.sql.Types that mean text."""
 
 _DESTROYED = frozenset({"uuid", "inet4", "inet6", "vector"})  # bytes that Canal takes for text (1.1.7, MariaDB 10.11)
 _FORM = re.compile(r"#[a-z0-9]+\Z")
@@ -22,7 +22,7 @@ _SQL_TYPES = msgspec.json.Decoder(dict[str, int | None] | None)
 
 
 def read_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
-    """Give the wire type of each column; neighbours of one table share the very same map."""
+    """Give the type in the message of each column; adjacent messages of one table share the same map."""
     if len(mysql_type) + len(sql_type) > _LONG_TYPES:
         return _read_types(mysql_type, sql_type)
     return _remembered_types(mysql_type, sql_type)
@@ -44,10 +44,10 @@ _remembered_types = lru_cache(maxsize=1024)(_read_types)
 
 
 def _wire_type(declared: str, code: int | None) -> str:
-    """The declared type, and how the value stands where the type alone does not tell.
+    """The declared type, with the encoding of the value if the type alone does not decide it.
 
-    `code` changes with the value (a number that fits, null), so only "text or not" is read from it; in a message of
-    many rows it speaks of the last one.
+    `code` changes with the value (a number that fits, null), so only "text or not" is read from it. In a message of
+    many rows it describes the last row.
     """
     match base_type(declared):
         case "enum" if code is not None and code not in _TEXT_CODES:
@@ -60,14 +60,14 @@ def _wire_type(declared: str, code: int | None) -> str:
 
 
 def default_type(wire_type: str) -> str:
-    """The type, as MySQL's DDL spells it, of a column that no statement told."""
+    """Give the type, in the spelling of MySQL's DDL, of a column that no statement declared."""
     return _FORM.sub("", wire_type)
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Tell how values of a wire type stand in a message.
+    """Give the encoding of values of a type in the message.
 
-    DTS leaves out precision, scale, length and labels: what depends on them is then taken as it comes.
+    DTS leaves out precision, scale, length and labels. Values that depend on them are then accepted as they are.
     """
     if wire_type is None:
         return Untyped()

@@ -1,15 +1,15 @@
 """datahub_blob: row changes, statements and heartbeats of a whole database, as DataWorks writes them into DataHub.
 
 Written by Data Integration of Alibaba Cloud DataWorks into Blob topics of DataHub (seen: the messages of its
-documentation). One message is the record of `streamx_json`, with the parts that are empty left out instead of null:
+documentation). One message is the record of `streamx_json`, but empty parts are left out instead of null:
 
     {"schema":{"dataColumn":[{"name":"id","type":"LONG"},{"name":"c","type":"STRING"}],
      "source":{"dbName":"shop","dbType":"MySQL","tableName":"t"},"primaryKey":["id"]},
      "payload":{"op":"INSERT","after":{"dataColumn":{"c":"x","id":1}},"sequenceId":"1605339516000000004",
      "timestamp":{"eventTime":1605339932000,"systemTime":1605339932736}},"version":"0.0.1"}
 
-A statement has neither `dataColumn` nor `primaryKey`, a heartbeat an empty `schema` and no `sequenceId`. Statements and
-rows of one table can stand in different shards: `sequenceId` orders them. Users' side: docs/formats.md.
+A statement has neither `dataColumn` nor `primaryKey`; a heartbeat has an empty `schema` and no `sequenceId`. Statements
+and rows of one table can be in different shards: `sequenceId` orders them. For users: docs/formats.md.
 """
 
 from retable.formats.format import Format, across_the_stream
@@ -22,7 +22,7 @@ TIME_ZONE = "The zone of the source's wall clocks, in which DATETIME and DATE ar
 
 
 def is_own(value: bytes) -> bool:
-    """Tell a message from one of `streamx_json`, which has the same parts and names the empty ones as null."""
+    """Whether a message is of this format: `streamx_json` has the same parts and writes the empty ones as null."""
     return not names_every_part(value)
 
 

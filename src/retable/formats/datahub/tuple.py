@@ -1,16 +1,16 @@
-"""datahub_tuple: row changes of one table a topic, as DataWorks writes them into DataHub's Tuple topics.
+"""datahub_tuple: row changes of one table per topic, as DataWorks writes them into DataHub's Tuple topics.
 
 Written by Data Integration of Alibaba Cloud DataWorks into topics that it created itself (seen: the metadata columns
-printed in its documentation). A record has columns and no envelope; its value here is one JSON object of all of them,
-each as DataHub delivers it, which is text or null:
+printed in its documentation). A record has columns and no envelope. Its value here is one JSON object of all columns,
+each as DataHub delivers it: text or null.
 
     {"_sequence_id_":"1649991610688000001","_operation_type_":"U","_excute_time_":"1649991756000",
      "_before_image_":"N","_after_image_":"Y","id":"1","c":"x"}
 
-The topic's schema comes in the header `tuple_schema`, as DataHub's own JSON of it, or in the setting of that name. An
-update is two records with one `_sequence_id_`, and only the two flags tell which is the row before. Order is
-`_sequence_id_` and the half, as integers; shards of a table without a key have no order of their own. No statement and
-no heartbeat ever comes, and no record names its database or its key: the settings do. Users' side: docs/formats.md.
+The topic's schema comes in the header `tuple_schema`, as DataHub's own JSON, or in the setting of that name. An update
+is two records with one `_sequence_id_`; only the two flags show which of them is the row before the change. The order
+is `_sequence_id_` and the half, as integers; shards of a table without a key have no common order. There are no
+statements and no heartbeats. No record names its database or its key: the settings do. For users: docs/formats.md.
 """
 
 import re
@@ -47,7 +47,7 @@ CANNOT_TELL = (
 )
 DRAFTS = ({"database": "unnamed"}, {"database": "unnamed", "table": "unnamed"})
 SCHEMA = "tuple_schema"
-"""The header of a record that tells its topic's schema."""
+"""The header of a record that contains the schema of its topic."""
 
 _OPS: dict[tuple[str, str, str], tuple[Op, Image]] = {
     ("I", "N", "Y"): ("INSERT", "full"),
@@ -55,7 +55,7 @@ _OPS: dict[tuple[str, str, str], tuple[Op, Image]] = {
     ("U", "N", "Y"): ("UPDATE", "after_half"),
     ("D", "Y", "N"): ("DELETE", "full"),
 }
-"""What a record is, by its operation and its two flags; no others have a meaning."""
+"""The operation and image of a record, by its operation and its two flags. Other combinations have no meaning."""
 
 _FULL_LOAD = -1
 _LONG_SCHEMA = 64 * 1024
@@ -83,7 +83,7 @@ class DataHubTupleOptions(FormatOptions, frozen=True):
 
 
 class _Meta(msgspec.Struct, gc=False):
-    """The columns that Data Integration adds; the time is spelled in two ways."""
+    """The columns that Data Integration adds; the time has two spellings."""
 
     sequence_id: str | int = msgspec.field(name="_sequence_id_")
     operation_type: str = msgspec.field(name="_operation_type_")
@@ -106,7 +106,7 @@ class _Schema(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class _TopicSchema:
-    """What a topic's schema says of the data columns."""
+    """What a topic's schema says about the data columns."""
 
     types: dict[str, str]
     never_null: frozenset[str]
@@ -179,7 +179,7 @@ def _operation(meta: _Meta, name: TableName | None) -> tuple[Op, Image]:
 
 
 def _position(meta: _Meta, op: Op, name: TableName | None) -> int:
-    """The place in the order; rows of a full load, which are inserts, have none and come before every change."""
+    """The position in the order. Rows of a full load, which are inserts, have none and come before every change."""
     text = str(meta.sequence_id) or str(_FULL_LOAD)
     if not _SEQUENCE.fullmatch(text) or (op != "INSERT" and int(text) == _FULL_LOAD):
         reason = f"{op} without its place in the order: there are no digits"
@@ -212,7 +212,7 @@ def _problems(
 
 
 def _check_columns(row: _Row, topic_schema: _TopicSchema, name: TableName | None, keys: tuple[str, ...] | None) -> None:
-    """Refuse a record that its topic's schema does not describe: what is missing there is not NULL."""
+    """Refuse a record that differs from its topic's schema: a missing column is not NULL."""
     if missing := topic_schema.types.keys() - row.keys():
         text = f"the column {min(missing)[:100]!r} of the topic's schema is not in the record"
     elif unknown := row.keys() - topic_schema.types.keys():
@@ -226,7 +226,7 @@ def _check_columns(row: _Row, topic_schema: _TopicSchema, name: TableName | None
 
 
 def _topic_schema(message: RawMessage, options: DataHubTupleOptions) -> _TopicSchema | None:
-    """What the record's header says of its topic's schema, else what the settings say; None where neither does."""
+    """The topic's schema from the record's header, else from the settings, else None."""
     header = next((value for name, value in message.headers if name == SCHEMA and value is not None), None)
     if header is not None:
         return _read_schema(header) if len(header) > _LONG_SCHEMA else _remembered_schema(header)
@@ -277,12 +277,12 @@ _GOLD_TYPES: dict[str, GoldType] = {
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Tell how values of a type of DataHub stand in a record; without a type each is the text that was delivered."""
+    """Give the encoding of values of a DataHub type; without a type each value is the text that was delivered."""
     return _FORMS.get(wire_type or "", Text())
 
 
 def default_type(wire_type: str) -> GoldType | None:
-    """The gold type of a column: no statement ever tells one. A DECIMAL has no scale, so it is text, digit by digit."""
+    """The gold type of a column; no statement declares one. A DECIMAL has no scale, so it is text, digit by digit."""
     return _GOLD_TYPES.get(wire_type)
 
 

@@ -1,1 +1,1 @@
-"""Debezium's messages, with a schema part and without."""
+"""Messages of Debezium, with and without a schema part."""

@@ -1,7 +1,7 @@
-"""The envelope of Debezium: what a message says around a row, a statement or a note.
+"""The envelope of Debezium: what a message contains around a row, a statement or a note.
 
-A converter writes it bare, or as `payload` beside a `schema` part that is as long as it is dull: it is the same in all
-messages of a table until the table changes, so it is checked and read once.
+A converter writes it alone, or as `payload` next to a long `schema` part. The schema part is the same in all messages
+of a table until the table changes, so it is checked and read once.
 """
 
 from functools import lru_cache
@@ -25,7 +25,7 @@ _Number = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 
 class SourcePart(msgspec.Struct, gc=False):
-    """Where a change was made. Each connector has fields of its own; what is missing is null."""
+    """Where a change was made. Each connector has its own fields; what is missing is null."""
 
     connector: str | None = None
     name: str | None = None
@@ -47,7 +47,7 @@ class SourcePart(msgspec.Struct, gc=False):
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether the record is of a snapshot, which reads whole tables; Oracle once wrote a truth here, not a word."""
+        """Whether the record is of a snapshot, which reads whole tables. Oracle once wrote a boolean here."""
         return self.snapshot not in (None, False, "false")
 
 
@@ -56,7 +56,7 @@ class Transaction(msgspec.Struct, gc=False):
 
 
 class Payload(msgspec.Struct, gc=False):
-    """A change; what has no `op` is a statement or a note. A field that may be null may be missing as well."""
+    """A change. Without `op` it is a statement or a note. A field that may be null may also be missing."""
 
     op: str | None = None
     before: Row | None = None
@@ -97,9 +97,9 @@ class Heartbeat(msgspec.Struct, gc=False):
 
 
 class Envelope(msgspec.Struct, gc=False):
-    """A whole message: its content, the content's own text, and what the schema part told, where there is one.
+    """A whole message: its content, the text of the content, and the facts of the schema part if there is one.
 
-    `payload` is None for the null of a converter that wraps also that.
+    `payload` is None for the null of a converter that wraps nulls too.
     """
 
     payload: Payload | None
@@ -127,7 +127,7 @@ def read_envelope(value: bytes) -> Envelope:
 
 
 def read_key(key: bytes | None) -> Row | None:
-    """Read a message's key: its columns; None where the table has none."""
+    """Read the columns of a message's key; None if the table has no key."""
     if key is None:
         return None
     try:
@@ -148,7 +148,7 @@ def read_key(key: bytes | None) -> Row | None:
 
 
 def _split(value: bytes) -> tuple[bytes, bytes] | None:
-    """Cut a message as Kafka's own converter writes it, which leaves nothing between and behind the two parts."""
+    """Split a message as Kafka's own converter writes it, with nothing between and after the two parts."""
     start, middle, end = value.partition(_MIDDLE)
     schema, payload = start[len(_START) :], end[:-1]
     if not middle or not start.startswith(_START) or not end.endswith(b"}"):
@@ -158,7 +158,7 @@ def _split(value: bytes) -> tuple[bytes, bytes] | None:
 
 
 def _is_one(text: bytes) -> bool:
-    """Say whether bytes are one value of JSON, not more."""
+    """Whether the bytes are exactly one JSON value."""
     try:
         _ANY.decode(text)
     except (msgspec.DecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Row images of Debezium: which columns of an image are the row's, and which only stand in for what was not logged."""
+"""Row images of Debezium: separate logged columns from placeholders for columns that were not logged."""
 
 import base64
 import hashlib
@@ -15,22 +15,22 @@ _BLANKS = b" \t\r\n"
 
 
 def may_lack(text: bytes, placeholder: str) -> bool:
-    """Say whether the content of a message has a trace of the placeholder; most messages have none."""
+    """Whether the content of a message may contain the placeholder; most messages do not."""
     return any(map(text.__contains__, _placeholders(placeholder)[0]))
 
 
 def logged(row: Row, placeholder: str) -> Row:
-    """The columns that the source logged; the row itself where it logged all."""
+    """The columns that the source logged; the row itself if it logged all of them."""
     tokens = _placeholders(placeholder)[1]
     found = {name: token for name, token in row.items() if _compact(bytes(token)) not in tokens}
     return found if len(found) < len(row) else row
 
 
 def key_only(row: Row, keys: tuple[str, ...], schema_part: SchemaPart | None) -> bool:
-    """Say whether a row before its change is its key alone, as PostgreSQL logs it by default.
+    """Whether a row before its change is only its key, as PostgreSQL logs it by default.
 
-    The connector fills the other columns with null, and those that must not be null as the schema part tells. A row
-    that is as empty but for its key looks the same.
+    The connector fills the other columns with null, and NOT NULL columns with the values that the schema part gives. A
+    row that is really empty except for its key looks the same.
     """
     fillings = schema_part.fillings if schema_part is not None else {}
     return len(row) > len(keys) and all(
@@ -40,10 +40,10 @@ def key_only(row: Row, keys: tuple[str, ...], schema_part: SchemaPart | None) ->
 
 @lru_cache(maxsize=64)
 def _placeholders(placeholder: str) -> tuple[tuple[bytes, ...], frozenset[bytes]]:
-    """The traces that a placeholder leaves in a message, and all tokens that it can be.
+    """The byte patterns that a placeholder leaves in a message, and all tokens that it can be.
 
-    Text and bytes have it as it is and in base64; arrays of text, bytes, numbers and uuids, and pairs of hstore, hold
-    nothing but it, each in its own way.
+    Text and bytes hold it as it is and in base64. Arrays of text, bytes, numbers and uuids, and pairs of hstore, hold
+    nothing but the placeholder, each in its own encoding.
     """
     octets = placeholder.encode()
     encoded = base64.b64encode(octets).decode()

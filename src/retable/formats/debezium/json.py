@@ -7,10 +7,10 @@ MariaDB and PostgreSQL, the printed messages of 2.1.4 on Oracle). One message is
      "connector":"mysql","name":"erp","ts_ms":1700000000000,"snapshot":"false","db":"shop","table":"t","gtid":null,
      "file":"bin.000003","pos":1234,"row":0},"op":"c","ts_ms":1700000000123,"transaction":null}}
 
-Without the schema part the payload stands alone, and no type is told. A null value (a tombstone) follows each delete,
-for Kafka's compaction; heartbeats, transactions and schema changes come on topics of their own. A column that the
-source did not log has a placeholder for its value. A changed key is a delete and a create. The key columns are those
-of the message's key. Order is the source's own (`debezium_position`). Users' side: docs/formats.md.
+Without the schema part the message is the payload alone, and declares no types. A null value (a tombstone) follows each
+delete, for Kafka's compaction. Heartbeats, transactions and schema changes come on separate topics. A column that the
+source did not log has a placeholder as its value. A changed key is a delete and a create. The key columns are those of
+the message's key. The order is the source's own (`debezium_position`). For users: docs/formats.md.
 """
 
 from typing import NamedTuple
@@ -60,14 +60,14 @@ _OPS: dict[str, tuple[Op, int]] = {
     "m": ("OTHER", place.STATED),
 }
 _FILLED = frozenset({("c", False, True), ("r", False, True), ("u", False, True), ("u", True, True), ("d", True, False)})
-"""Which of the before and the after image an operation fills; no other filling has a meaning."""
+"""Which of the before and after images an operation fills. Other combinations have no meaning."""
 
 _FIELDS = (("scn", "oracle"), ("file", "mysql"), ("lsn", "postgresql"), ("commit_lsn", "sqlserver"))
-"""The field of a source that tells its database, where the message does not name it."""
+"""The field of `source` that identifies the database system, if the message does not name it."""
 
 
 class _Change(NamedTuple):
-    """A message with an operation, and what is known of where it comes from."""
+    """A message with an operation, and what is known about its origin."""
 
     payload: Payload
     source: SourcePart
@@ -86,7 +86,7 @@ class _Change(NamedTuple):
 
 
 class _Images(NamedTuple):
-    """What an event has that is of a row."""
+    """The row-related parts of an event."""
 
     image: Image | None = None
     keys: tuple[str, ...] | None = None
@@ -102,7 +102,7 @@ _NO_IMAGES = _Images()
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message: one event each."""
+    """Decode one message: exactly one event."""
     if message.value is None:
         return [tombstone(message, context)]
     envelope = read_envelope(message.value)
@@ -135,7 +135,7 @@ def _change(envelope: Envelope, payload: Payload, message: RawMessage, context: 
 
 
 def _system(source: SourcePart, schema_part: SchemaPart | None, context: DecodeContext) -> str:
-    """The database behind the connector."""
+    """The database system of the connector."""
     system = source.connector or (schema_part and schema_part.connector)
     if not system:
         system = next(
@@ -151,9 +151,9 @@ def _system(source: SourcePart, schema_part: SchemaPart | None, context: DecodeC
 def _names(
     source: SourcePart, schema_part: SchemaPart | None, system: str, message: RawMessage
 ) -> tuple[str | None, str | None, str | None]:
-    """Database, schema and table: of the source, else of the topic, else of the schema part.
+    """Database, schema and table: from the source, else from the topic, else from the schema part.
 
-    The two last are `<server>.<names>` with other characters than letters, digits, `_`, `-` and `.` replaced.
+    The last two are `<server>.<names>`, in which characters other than letters, digits, `_`, `-` and `.` are replaced.
     """
     if source.table:
         return source.db or None, source.schema or None, source.table
@@ -169,7 +169,7 @@ def _names(
 
 
 def _row_change(change: _Change, op: Op, phase: int) -> ChangeEvent:
-    # A row without any column is none.
+    # A row without columns counts as no row.
     before, after = change.payload.before or None, change.payload.after or None
     key = _key(change)
     bare = op == "DELETE" and before is None and key is not None
@@ -210,7 +210,7 @@ def _row_change(change: _Change, op: Op, phase: int) -> ChangeEvent:
 def _event(
     change: _Change, op: Op, phase: int | None, problems: tuple[str, ...], images: _Images = _NO_IMAGES
 ) -> ChangeEvent:
-    """The event of a change, but for its row; without a phase it has no place in the order."""
+    """The event of a change, without its row. Without a phase it has no position in the order."""
     payload, source, message = change.payload, change.source, change.message
     sequence, scope = None, None
     if phase is not None:
@@ -247,7 +247,7 @@ def _event(
 
 
 def _key(change: _Change) -> Row | None:
-    """The columns of the message's key; one that cannot be read does no harm where the settings name the key."""
+    """The columns of the message's key. An unreadable key does no harm if the settings name the key."""
     try:
         return read_key(change.message.key)
     except Malformed as error:
@@ -257,7 +257,7 @@ def _key(change: _Change) -> Row | None:
 
 
 def _keys(change: _Change, key: Row | None, row: Row) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
-    """The key columns: of the message's key, unless a router put columns into it that the row does not have."""
+    """The key columns of the message's key, unless a router put columns into it that the row does not have."""
     named = tuple(key or ())
     settled = () if named and set(named) <= row.keys() else _settled_keys(change)
     if settled:
@@ -282,7 +282,7 @@ def _lacks(image: Row | None, row: Row | None) -> bool:
 
 
 def _torn(change: _Change, row: Row, types: dict[str, str], part: str, keys: tuple[str, ...] | None) -> MessageError:
-    """The refusal of an image that has other columns than the schema part tells: what is missing is not NULL."""
+    """The error for an image whose columns differ from the schema part: a missing column is not NULL."""
     missing = min(types.keys() - row.keys(), default=None)
     if missing is not None:
         text = f"the column {missing[:100]!r} of the schema part is not in the image"
@@ -297,7 +297,7 @@ def _refused(kind: type[MessageError], change: _Change, text: str, where: str) -
 
 
 def implied_change(op_raw: str, table: TableName) -> SchemaChange | None:
-    """What a statement means that came without its text: it declares a table, whose rows bring its columns."""
+    """Interpret a statement that came without its text: it declares a table, whose rows bring its columns."""
     return NoChange("declared") if op_raw in (SNAPSHOT, WITHOUT_TEXT) else None
 
 

@@ -1,4 +1,4 @@
-"""How times and bytes of Debezium stand in messages without a schema part, by the connector's modes."""
+"""The encoding of Debezium's times and bytes in messages without a schema part, by the connector's modes."""
 
 import re
 from typing import Literal
@@ -26,7 +26,7 @@ _MILLIS, _MICROS = 3, 6
 
 
 def digits_of(declared: str, system: str) -> int:
-    """Give how many digits of a second a declared type has; where it names none, that is the database's to say."""
+    """Give the digits of a second of a declared type; if it names none, the default of the database."""
     found = _DIGITS.search(declared)
     if found:
         return int(found[1])
@@ -36,12 +36,12 @@ def digits_of(declared: str, system: str) -> int:
 
 
 def day_encoding(rules: ValueRules) -> Encoding:
-    """Give the form of a date."""
+    """Give the encoding of a date."""
     return Zulu(Day()) if DebeziumOptions.of(rules.options).time_mode == "isostring" else EpochDays()
 
 
 def wall_clock_encoding(shown: int | None, rules: ValueRules) -> Encoding:
-    """Give the form of a wall clock that shows so many digits of a second; None: nothing tells how many."""
+    """Give the encoding of a wall clock with this number of digits of a second; None if the number is unknown."""
     match DebeziumOptions.of(rules.options).time_mode:
         case "isostring":
             return Zulu(WallClock())
@@ -57,9 +57,9 @@ def wall_clock_encoding(shown: int | None, rules: ValueRules) -> Encoding:
 
 
 def clock_encoding(digits: int, rules: ValueRules, *, pads: bool = True) -> Encoding:
-    """Give the form of a time of so many digits of a second, all of which are shown where its database `pads` them.
+    """Give the encoding of a time with so many digits of a second; if its database `pads` them, all are shown.
 
-    Those of MySQL are microseconds in both adaptive modes.
+    MySQL's times are microseconds in both adaptive modes.
     """
     shown = digits if pads else None
     match DebeziumOptions.of(rules.options).time_mode:
@@ -75,7 +75,7 @@ def clock_encoding(digits: int, rules: ValueRules, *, pads: bool = True) -> Enco
 
 
 def octets_encoding(length: int | None, rules: ValueRules) -> Encoding:
-    """Give the form of bytes, of which `length` are padded with zeros."""
+    """Give the encoding of bytes; values are padded with zeros to `length`."""
     return Text() if rules.binary_encoding == "hex" else Base64(length)
 
 

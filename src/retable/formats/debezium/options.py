@@ -34,5 +34,5 @@ class DebeziumOptions(FormatOptions, frozen=True):
 
     @property
     def leaves_empty_tables(self) -> bool:
-        """Whether gold leaves out a table that only a snapshot declares, until its first row comes."""
+        """Whether gold leaves out a table that only a snapshot declares, until its first row arrives."""
         return self.snapshot_tables == "with_rows"

@@ -1,7 +1,7 @@
-"""How Debezium writes the values of a declared Oracle type, where no schema part tells it.
+"""How Debezium writes the values of a declared Oracle type, if no schema part gives the type.
 
-Source: the connector's documentation, data type mappings. NUMBER without digits behind the point is a whole number as
-long as 64 bits hold it, in every mode; all other numbers are decimals, and those that nothing bounds tell their scale.
+Source: the connector's documentation, data type mappings. NUMBER without digits after the point is a whole number in
+every mode if 64 bits hold it. All other numbers are decimals; unbounded ones contain their own scale.
 """
 
 import re
@@ -28,7 +28,7 @@ _TIMESTAMP_DIGITS = 6
 
 
 def oracle_form(declared: str, decimal_mode: DecimalMode) -> Encoding | int | None:
-    """Tell how values of a type stand; the digits of a second for a wall clock, None where the type is not known."""
+    """Give the encoding of a type; for a wall clock its digits of a second; None if the type is unknown."""
     found = _TYPE.match(declared)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What Debezium writes beside row changes: statements, transactions, heartbeats, and the marks of deleted keys."""
+"""What Debezium writes besides row changes: statements, transactions, heartbeats and tombstones."""
 
 import re
 
@@ -15,11 +15,11 @@ from retable.model.sequence import Sequence
 
 NAME = "debezium_json"
 SNAPSHOT, WITHOUT_TEXT = "snapshot", "N/A"
-"""How a statement is called that a snapshot made to declare a table, and one of a source that tells no text."""
+"""The `op_raw` of a statement by which a snapshot declares a table, and of a statement without its text."""
 
 _WITHOUT_TEXTS = frozenset({"sqlserver", "db2", "informix"})
 _STRUCTURE = frozenset({"CREATE", "ALTER"})
-"""The databases whose connectors tell of a statement only the table that came of it, and how these are called."""
+"""The databases whose connectors give only the table that resulted from a statement, and the names of such changes."""
 
 _NAMES = msgspec.json.Decoder(dict[str, Raw])
 _STATEMENT, _BOUNDARY = msgspec.json.Decoder(StatementRecord), msgspec.json.Decoder(Boundary)
@@ -38,12 +38,12 @@ _TABLE_CHANGES = msgspec.json.Decoder(list[_TableChange] | None)
 
 
 def tombstone(message: RawMessage, context: DecodeContext) -> ChangeEvent:
-    """The mark by which Kafka forgets a deleted key; the delete itself came before it."""
+    """The tombstone that lets Kafka remove a deleted key; the delete itself came before it."""
     return _note("OTHER", "tombstone", message, context)
 
 
 def read_other(envelope: Envelope, message: RawMessage, context: DecodeContext) -> ChangeEvent:
-    """Read a message without an operation: which it is, its names tell."""
+    """Read a message without an operation: the names of its fields show its kind."""
     names = _NAMES.decode(envelope.text).keys()
     try:
         if "ddl" in names or "tableChanges" in names:
@@ -63,7 +63,7 @@ def read_other(envelope: Envelope, message: RawMessage, context: DecodeContext) 
 
 
 def known_time(milliseconds: int | None) -> int | None:
-    """A time; 0 and below is none."""
+    """A time; 0 and below mean no time."""
     return milliseconds if milliseconds is not None and milliseconds > 0 else None
 
 
@@ -76,9 +76,9 @@ def _boundary(boundary: Boundary, message: RawMessage, context: DecodeContext) -
 
 
 def _statement(statement: StatementRecord, message: RawMessage, context: DecodeContext) -> ChangeEvent:
-    """A statement. Of those of a snapshot, whose text begins by dropping everything, only what declares a table counts.
+    """A statement. Statements of a snapshot begin by dropping everything: only the declaration of a table counts.
 
-    SQL Server tells no text: its rows bring their columns with them.
+    SQL Server gives no text: its rows bring their columns.
     """
     source = statement.source
     changes = _table_changes(statement)
@@ -92,7 +92,7 @@ def _statement(statement: StatementRecord, message: RawMessage, context: DecodeC
         phase = place.DECLARED if source.is_snapshot else place.STATED
         sequence, scope, _ = place.position(system, source, phase, message, context)
         if scope == "partition" and declares:
-            # Its offset is no place among the rows, which have a topic of their own; none of them came before it.
+            # Its offset is no position among the rows, which have a separate topic; no row came before the statement.
             sequence = Sequence(sequence.epoch, place.BEFORE_ROWS, message.offset)
     is_structure = system in _WITHOUT_TEXTS and text is None and bool(kinds) and set(kinds) <= _STRUCTURE
     op_raw = WITHOUT_TEXT if statement.ddl == WITHOUT_TEXT or is_structure else next(iter(kinds), "DDL")
@@ -124,7 +124,7 @@ def _table_changes(statement: StatementRecord) -> list[_TableChange]:
 
 
 def _table(statement: StatementRecord, changes: list[_TableChange]) -> tuple[str | None, str | None]:
-    """The schema and the table of a statement that names one table, as `"database"."schema"."table"` or without one."""
+    """The schema and table of a statement about one table, named `"database"."schema"."table"` or without a schema."""
     ids = {change.id for change in changes if change.id}
     if len(ids) != 1:
         name = statement.source.table or None

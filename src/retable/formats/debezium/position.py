@@ -1,7 +1,7 @@
-"""Where a change of Debezium stands in the order of its source: each connector says it in fields of its own.
+"""The position of a Debezium change in the order of its source; each connector has its own fields for it.
 
-Times and transaction ids are no order, and Oracle's `scn` is none either: several transactions share one, and a change
-can carry a smaller one than the change before it. There the offset orders.
+Times and transaction ids give no order. Oracle's `scn` gives none either: several transactions share one value, and a
+change can have a smaller value than the change before it. For Oracle the offset gives the order.
 """
 
 import re
@@ -19,13 +19,13 @@ from retable.model.sequence import Sequence
 from retable.values.number_text import read_whole
 
 DELETED, CHANGED, CREATED, STATED = range(4)
-"""The phase of a change at its position: a change of a key is a delete and a create at one."""
+"""The phase of a change at its position: a changed key is a delete and a create at one position."""
 
 DECLARED = -1
-"""The phase of a statement of a snapshot, which declares its tables at a position and then reads them there."""
+"""The phase of a snapshot's statement: the snapshot declares its tables at a position and then reads them there."""
 
 BEFORE_ROWS = -1
-"""Below every offset: where a statement that makes a table stands if only offsets order the rows of its own topic."""
+"""Below every offset: the position of a statement that creates a table, if only offsets order the rows of a topic."""
 
 _POSITIONS = 2**40
 _LOW, _HIGH = -(2**63), 2**63 - 1
@@ -36,12 +36,12 @@ _WITH_POSITIONS = frozenset({"mysql", "mariadb", "postgresql", "sqlserver"})
 
 
 def order_scope(system: str | None) -> Scope:
-    """Say how far the order of a database's changes reaches: that of a log, across partitions, or of offsets."""
+    """Give the scope of a database's order: the log orders across partitions, offsets only inside one."""
     return "stream" if system is None or system in _WITH_POSITIONS else "partition"
 
 
 def binlog_position(file: str, offset: int) -> int | None:
-    """Give the first number of a place in MySQL's or MariaDB's binlog; None for a name that is no file of one."""
+    """Give the first number of a position in MySQL's or MariaDB's binlog; None if the name is no binlog file."""
     found = _BINLOG.match(file)
     return None if found is None else int(found[1]) * _POSITIONS + offset
 
@@ -49,7 +49,7 @@ def binlog_position(file: str, offset: int) -> int | None:
 def position(
     connector: str | None, source: SourcePart, phase: int, message: RawMessage, context: DecodeContext
 ) -> tuple[Sequence, Scope, tuple[str, ...]]:
-    """Give the place of a change, how far it compares, and the problems of that; Malformed where it tells none."""
+    """Give a change's position, its scope and the problems of both; Malformed if the message contains no position."""
     epoch = context.source_epoch
     if DebeziumOptions.of(context.options).order == "offset":
         return Sequence(epoch, message.offset, 0), "partition", ()
@@ -72,7 +72,7 @@ def position(
 
 
 def _binlog(source: SourcePart, phase: int) -> tuple[int, int]:
-    """The number of the binlog file, the place of the event in it, and the row of the event."""
+    """The number of the binlog file, the position of the event in it, and the row in the event."""
     if not source.file and source.is_snapshot:
         return 0, phase
     place = None if source.pos is None else binlog_position(source.file or "", source.pos)
@@ -87,9 +87,9 @@ def _binlog(source: SourcePart, phase: int) -> tuple[int, int]:
 
 
 def _write_ahead_log(source: SourcePart, phase: int) -> tuple[int, int] | None:
-    """The end of the transaction before, and the change's own place; transactions come in the order of their ends.
+    """The end of the previous transaction, and the change's own position; transactions come in the order of their ends.
 
-    A connector that knows of no transaction before, as a snapshot, stands at its own place.
+    If the connector knows no previous transaction, as in a snapshot, the change's own position is used.
     """
     if source.sequence is None:
         return None
@@ -107,7 +107,7 @@ def _write_ahead_log(source: SourcePart, phase: int) -> tuple[int, int] | None:
 def _transaction_log(source: SourcePart, phase: int) -> tuple[int, int]:
     """The end of the transaction, and the change's distance from it in log files, blocks and slots.
 
-    A row of a snapshot stands behind all changes of the transaction that it saw last. A statement may stand nowhere.
+    A snapshot's row comes after all changes of the last transaction that it saw. A statement may have no position.
     """
     if source.commit_lsn is None and (source.is_snapshot or phase == STATED):
         return 0, phase

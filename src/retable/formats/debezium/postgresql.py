@@ -1,4 +1,4 @@
-"""How values of PostgreSQL stand in Debezium's messages without a schema part, by the type that a dump declares."""
+"""The encoding of PostgreSQL values in Debezium messages without a schema part, by the type that a dump declares."""
 
 import re
 
@@ -25,7 +25,7 @@ _CENTS = 2
 
 
 def postgresql_encoding(declared: str, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Tell how values of a type stand, as `format_type` spells it; text for one that the connector spells out."""
+    """Give the encoding of a type in the spelling of `format_type`; text if the connector writes its values as text."""
     found = _TYPE.match(declared.strip().lower())
     if found is None:
         return Text()

@@ -1,4 +1,4 @@
-"""The schema part of a Debezium message, which is Kafka Connect's: the wire types of a table's columns."""
+"""The schema part of a Debezium message, in Kafka Connect's form: the types of a table's columns in the message."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from retable.formats.json_text import read_json
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
 NUMERIC = f"{DECIMAL}.number"
-"""A decimal that the converter wrote as a number of JSON (`decimal.format=NUMERIC`), and not as bytes."""
+"""A decimal that the converter wrote as a JSON number (`decimal.format=NUMERIC`), not as bytes."""
 BITS = "io.debezium.data.Bits"
 LABELS = frozenset({"io.debezium.data.Enum", "io.debezium.data.EnumSet"})
 
@@ -27,7 +27,7 @@ _EMPTY = frozenset(
         *(b'"1970-01-01T00:00:00Z"', b'"1970-01-01T00:00:00.000000Z"', b'"00:00:00Z"'),
     }
 )
-"""How the connector writes nothing, 0, an empty text or the first moment."""
+"""How the connector writes null, 0, an empty text or the first moment."""
 _SCALE = re.compile("[0-9]{1,2}")
 _DIGITS = frozenset({b"-", *(b"%d" % digit for digit in range(10))})
 _CONNECTOR = re.compile(r"io\.debezium\.connector\.([a-z0-9]+)\.Source\Z")
@@ -45,11 +45,10 @@ class _Field(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class SchemaPart:
-    """What a schema part tells of the changes of a table.
+    """What a schema part says about the changes of a table.
 
-    `name` is its own name, `<server>.<table>.Envelope`; `fillings` are the tokens that a column may have where the
-    connector knows no value of it; `as_numbers` are the types where the converter writes
-    decimals as numbers of JSON.
+    `name` is its own name, `<server>.<table>.Envelope`. `fillings` are the tokens that a column may have if the
+    connector knows no value of it. `as_numbers` are the types if the converter writes decimals as JSON numbers.
     """
 
     name: str | None
@@ -60,7 +59,7 @@ class SchemaPart:
     as_numbers: dict[str, str] = field(default_factory=dict)
 
     def types_of(self, *rows: Row | None) -> dict[str, str] | None:
-        """The wire types of the columns as these rows write them: one decimal that is a number tells of all."""
+        """The types of the columns as these rows write them: one decimal written as a number decides for all."""
         if any(row and _is_number(row.get(name)) for row in rows for name in self.decimals):
             return self.as_numbers
         return self.types
@@ -70,7 +69,7 @@ _SCHEMA = msgspec.json.Decoder(_Field | None)
 
 
 def read_schema_part(schema: bytes) -> SchemaPart | None:
-    """Read the schema part; neighbours of one table share the very same one. None where the part is null."""
+    """Read the schema part; adjacent messages of one table share the same object. None if the part is null."""
     if schema == _NULL:
         return None
     return _read_schema(schema) if len(schema) > _LONG_SCHEMA else _remembered_schema(schema)
@@ -105,7 +104,7 @@ _remembered_schema = lru_cache(maxsize=256)(_read_schema)
 
 
 def _fillings(column: _Field) -> frozenset[bytes]:
-    """A column that must have a value has its default, or the emptiest value of its type."""
+    """The fillers of a column: a column that must have a value gets its default, or the emptiest value of its type."""
     default = bytes(column.default)
     if column.optional or default != _NULL:
         return frozenset({_NULL, default})
@@ -118,9 +117,9 @@ def _is_number(token: Raw | None) -> bool:
 
 
 def wire_type(column: _Field) -> str:
-    """Name a column's type: by its meaning, with what its values depend on, else by how Connect writes it.
+    """Name a column's type: by its semantic name and its parameters, else by Connect's primitive type.
 
-    A meaning that a converter of somebody else gave is named behind that.
+    A semantic name of an unknown converter is appended to the primitive type.
     """
     parameters = column.parameters or {}
     match column.name:

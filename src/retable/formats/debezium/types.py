@@ -1,7 +1,7 @@
-"""The wire types of Debezium: how their values stand, and what they are in gold.
+"""The types in Debezium's messages: the encoding of their values, and their types in gold.
 
-A message with its schema part names each column's type. One without leaves that to the statements and the settings:
-then the declared type, or else the gold type, and the connector's two modes tell how a value stands.
+A message with a schema part names each column's type. Without it the declared type, or else the gold type, and the
+connector's two modes decide the encoding of a value.
 """
 
 import re
@@ -51,7 +51,7 @@ from retable.values.mysql_encoding import SHAPES, base_type, unsigned_bits
 from retable.values.times import ValueRules
 
 _YEAR = Year(zero=1900)
-"""MySQL's years begin with 1901; Debezium adds 1900 to all of them, and so to the zero year."""
+"""MySQL's years begin with 1901. Debezium adds 1900 to every year, also to the zero year."""
 
 _FORMS: dict[str, Encoding] = {
     **dict.fromkeys(("int8", "int16", "int32", "int64"), Whole()),
@@ -100,7 +100,7 @@ _MOST_DIGITS = 38
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Tell how values of a wire type stand in a message; behind a meaning that nobody knows stands the plain type."""
+    """Give the encoding of values of a type in the message; an unknown semantic name counts as its plain type."""
     if wire_type is None:
         return Untyped()
     name, _, parameters = wire_type.partition("(")
@@ -118,7 +118,7 @@ def wire_encoding(wire_type: str | None) -> Encoding:
 
 
 def default_type(wire_type: str) -> GoldType | None:
-    """The gold type of a column that no statement told."""
+    """Give the gold type of a column that no statement declared."""
     match wire_encoding(wire_type):
         case Whole():
             return GoldType("long" if wire_type.startswith("int64") else "int")
@@ -137,7 +137,7 @@ def default_type(wire_type: str) -> GoldType | None:
 
 
 def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Tell what a wire type, or a message without one, leaves open: by the declared type, else by the gold type."""
+    """Complete an encoding that the message leaves open: by the declared type, else by the gold type."""
     stated = Untyped() if declared is None else declared_encoding_of(declared, rules.system)
     if encoding == Untyped() and declared is not None and rules.system == "oracle":
         return _of_oracle(declared, gold, rules)
@@ -174,9 +174,9 @@ def _of_oracle(declared: str, gold: GoldType, rules: ValueRules) -> Encoding:
 
 
 def _by_statement(declared: str, stated: Encoding, rules: ValueRules) -> Encoding:
-    """How a value stands whose type only MySQL's statement tells.
+    """The encoding of values whose type only MySQL's statement declares.
 
-    A BOOL comes as a truth where the connector read that word, and as a number where it read `tinyint(1)`.
+    A BOOL is `true` or `false` if the connector read the word BOOL, and a number if it read `tinyint(1)`.
     """
     match stated:
         case Whole():
@@ -206,7 +206,7 @@ def _by_statement(declared: str, stated: Encoding, rules: ValueRules) -> Encodin
 
 
 def _by_gold(gold: GoldType, rules: ValueRules) -> Encoding:
-    """How a value stands whose type only the settings tell, by the type that they give it in gold."""
+    """The encoding of values whose type only the settings declare, by their gold type."""
     match gold.kind:
         case "boolean":
             return Truth()
@@ -229,14 +229,14 @@ def _by_gold(gold: GoldType, rules: ValueRules) -> Encoding:
 
 
 def _numbers(wire_type: str) -> tuple[int | None, int | None]:
-    """The two numbers behind a name, or its only one as the second; None where a `*` stands."""
+    """The two numbers after a name, or its only number as the second; None for a `*`."""
     found = _PARAMETERS.search(wire_type)
     first, second = found.groups() if found else (None, None)
     return int(first) if first not in (None, "*") else None, int(second) if second not in (None, "*") else None
 
 
 def _labels(allowed: str) -> tuple[str, ...]:
-    """Read a list of labels with commas between; a comma or backslash of a label stands behind a backslash."""
+    """Read a list of labels separated by commas; a backslash escapes a comma or backslash inside a label."""
     found = _LABEL.findall(f"{allowed},")
     if not allowed or sum(len(label) + 1 for label in found) != len(allowed) + 1:
         return ()
@@ -244,7 +244,7 @@ def _labels(allowed: str) -> tuple[str, ...]:
 
 
 def _decimal(precision: int | None, scale: int | None) -> GoldType:
-    """A number whose digits nothing bounds, or too many of them, is a string; a negative scale means zeros."""
+    """A number with unbounded or too many digits is a string; a negative scale means zeros."""
     if precision is None or scale is None:
         return _STRING
     digits, shown = (precision - scale, 0) if scale < 0 else (precision, scale)

@@ -1,1 +1,1 @@
-"""Records of Alibaba's DTS in its own Avro."""
+"""Records of Alibaba's DTS in its own Avro schema."""

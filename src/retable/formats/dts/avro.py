@@ -1,18 +1,18 @@
 """dts_avro: row changes, statements and heartbeats, as Alibaba Cloud DTS writes them by default ("DTS Avro").
 
-Written by DTS, by change tracking as well as into a Kafka of the user's own (seen: what the Avro classes of its SDK
-2.0.0 write, with rows of a MariaDB 10.11; public samples of `subscribe_example`). One message is one record of
-the schema `avro.avsc`, bare: a row change with the columns in `fields` and their values, by position, in
-`beforeImages` and `afterImages`; a statement, whose text stands in `afterImages`; the begin or end of a transaction; or
-a heartbeat.
+Written by DTS, both by change tracking and into a user's own Kafka (seen: what the Avro classes of its SDK 2.0.0 write,
+with rows of a MariaDB 10.11; public samples of `subscribe_example`). One message is one record of the schema
+`avro.avsc`, without framing. It is a row change with the columns in `fields` and their values, by position, in
+`beforeImages` and `afterImages`; a statement, whose text is in `afterImages`; the begin or end of a transaction; or a
+heartbeat.
 
     {"id": 1, "sourceTimestamp": 1772325832, "source": {"sourceType": "MySQL"}, "operation": "INSERT",
      "objectName": "shop.t", "tags": {"pk_uk_info": "{\\"PRIMARY\\":[\\"id\\"]}"},
      "fields": [{"name": "id", "dataTypeNumber": 8}, {"name": "c", "dataTypeNumber": 253}], "beforeImages": null,
      "afterImages": [{"Integer": {"precision": 8, "value": "1"}}, {"Character": {"charset": "utf8mb4", "value": "x"}}]}
 
-A value NONE was not delivered: its column is absent, which is not null. Order is the offset alone; `id` is no order and
-no identity. Users' side: docs/formats.md.
+The value NONE was not delivered: its column is absent, which is not null. Only the offset gives the order; `id` gives
+no order and no identity. For users: docs/formats.md.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ _NOTES: dict[str, Op] = {
 }
 _ROW_IDS = ("#alibaba_rds_row_id#", "__#alibaba_rds_row_id#__")
 _LONG_NAMES = 16 * 1024
-"""Characters of all names of a record; longer ones are not remembered."""
+"""Maximum characters of all names of a record that are cached."""
 
 _FILLED: dict[Op, frozenset[tuple[bool, bool]]] = {
     "INSERT": frozenset({(False, True)}),
@@ -61,12 +61,12 @@ _FILLED: dict[Op, frozenset[tuple[bool, bool]]] = {
     "UPDATE": frozenset({(True, True), (False, True)}),
     "DELETE": frozenset({(True, False)}),
 }
-"""Which of its images, before and after, an operation may have."""
+"""Which of the before and after images an operation may have."""
 
 
 @dataclass(slots=True)
 class _Image:
-    """The columns of a row, by place: raw values, None for null; wire types; and where nothing was delivered."""
+    """The columns of a row, by position: raw values (None for null), their types, and which were not delivered."""
 
     raw_values: list[str | None]
     wires: list[str]
@@ -75,14 +75,14 @@ class _Image:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Columns:
-    """The columns of a record: where each stands, and the wire type that its values usually have."""
+    """The columns of a record: the position of each, and the usual type of its values."""
 
     places: dict[str, int]
     usual: tuple[str, ...]
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message: one event each."""
+    """Decode one message: exactly one event."""
     if message.value is None:
         raise Malformed("the message has no value, and DTS writes none without")
     record = read_record(message.value)
@@ -91,7 +91,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 
 
 def _other(record: DtsRecord, message: RawMessage, context: DecodeContext) -> ChangeEvent:
-    """A statement, which has a place in the order, or a note, which has none."""
+    """A statement, which has a position in the order, or a note, which has none."""
     is_ddl, statement = record.operation == "DDL", record.after_images
     if is_ddl and isinstance(statement, list):
         raise _refused(Malformed, record, "a statement that is no text", "afterImages")
@@ -196,7 +196,7 @@ def _image(record: DtsRecord, columns: _Columns, values: object, place: str) -> 
 
 
 def _settled_types(record: DtsRecord, columns: _Columns, before: _Image | None, after: _Image | None) -> dict[str, str]:
-    """The wire type of each column, to which two values of different branches are brought first."""
+    """The type of each column; two values of different branches are first converted to one type."""
     wires_of_images = [image.wires for image in (before, after) if image is not None]
     settled = wires_of_images[-1]
     if before is not None and after is not None and before.wires != after.wires:
@@ -206,7 +206,7 @@ def _settled_types(record: DtsRecord, columns: _Columns, before: _Image | None, 
 
 
 def _bring_together(record: DtsRecord, columns: _Columns, before: _Image, after: _Image) -> list[str]:
-    """One wire type a column; a null says nothing of it."""
+    """One type for each column; a null does not decide it."""
     settled = after.wires.copy()
     for place, (old, new) in enumerate(zip(before.raw_values, after.raw_values, strict=True)):
         old_wire, new_wire = before.wires[place], after.wires[place]
@@ -228,7 +228,7 @@ def _name_types(columns: _Columns, wires: tuple[str, ...]) -> dict[str, str]:
 
 
 _remembered_types = lru_cache(maxsize=1024)(_name_types)
-"""Neighbours of one table share the very same map."""
+"""Adjacent messages of one table share the same map."""
 
 
 def _text(columns: _Columns, image: _Image | None) -> str | None:

@@ -1,7 +1,7 @@
-"""The values of DTS to raw values, each with the wire type that says how its raw value stands.
+"""DTS values to raw values, each with the type that gives the encoding of its raw value.
 
-The wire type is the branch of the union that the value is, and behind a `#` what the branch alone leaves open: which
-parts of a date are there, that bytes stand in base64, that a number is a 32-bit float.
+The type is the branch of the union and, after a `#`, what the branch alone leaves open: the parts of a date that are
+present, bytes in base64, or a 32-bit float.
 """
 
 import re
@@ -36,7 +36,7 @@ from retable.values.time_text import clock_text, read_instant
 from retable.values.times import ValueRules
 
 RawValue = tuple[str, str]
-"""A value as text, with its wire type."""
+"""A value as text, with its type."""
 
 _DECIMAL, _NAMED_DECIMAL = "Decimal", "Decimal#named"
 _TIMESTAMP = "Timestamp"
@@ -64,7 +64,7 @@ _BY_WIRE_TYPE: dict[str, tuple[Encoding, GoldType]] = {
     "BinaryObject#text": (Base64(None), GoldType("string")),
     "BinaryGeometry": (Base64(None), GoldType("binary")),
 }
-"""Each wire type with its form, and with the gold type of a column that no statement told."""
+"""Each type with its encoding, and with the gold type of a column that no statement declared."""
 
 _USUAL: dict[int, str] = {
     **dict.fromkeys((1, 2, 3, 8, 9, 16), "Integer"),
@@ -80,47 +80,47 @@ _USUAL: dict[int, str] = {
     **dict.fromkeys((245, 247, 248), "TextObject"),
     255: "BinaryGeometry",
 }
-"""MySQL's `dataTypeNumber` to the wire type that its values usually have. TEXT and BLOB share a number."""
+"""MySQL's `dataTypeNumber` to the usual type of its values. TEXT and BLOB share a number."""
 
 _NUMBERS = {"Integer", _DECIMAL, _NAMED_DECIMAL}
 _TRUTHS = {"t": "true", "f": "false"}
 _TEXTS = frozenset({"TEXT", "JSON", "XML", "ENUM", "SET", "UUID", "ROWID", "UROWID"})
-"""The types of objects that are text, also where they come as bytes."""
+"""The types of objects that are text, even if they arrive as bytes."""
 _NAMED = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _LENGTH = re.compile(r"\(\s*([0-6])\s*\)")
 _OFFSET = re.compile(r"Z|[+-][0-9]{2}:?[0-9]{2}")
 
 
 def usual_types(system: str | None, numbers: tuple[int, ...]) -> tuple[str, ...]:
-    """The wire types that columns usually have, by their numbers; "" where the numbers are not MySQL's."""
+    """Give the usual types of columns, by their numbers; "" if the numbers are not MySQL's."""
     usual = _USUAL if system in ("mysql", "drds") else {}
     return tuple(usual.get(number, "") for number in numbers)
 
 
 def to_raw_value(value: Any, usual: str) -> RawValue:
-    """Give a value that is not null as text; ValueError says why it is none.
+    """Write a non-null value as text; ValueError gives the reason if it cannot be written.
 
-    `usual` tells what the branch does not: that a double is a 32-bit float, or a timestamp one of MySQL.
+    `usual` decides what the branch does not: that a double is a 32-bit float, or that a timestamp is MySQL's.
     """
     return _READERS[value[0]](value, usual)
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Tell how the raw values of a wire type stand."""
+    """Give the encoding of raw values of a type."""
     return _BY_WIRE_TYPE[wire_type][0] if wire_type in _BY_WIRE_TYPE else Untyped()
 
 
 def default_type(wire_type: str) -> GoldType | None:
-    """The gold type of a column that no statement told.
+    """Give the gold type of a column that no statement declared.
 
-    An integer may be unsigned: one above 2^63-1 is rejected until `types` says decimal(20,0). A decimal tells the
+    An integer may be unsigned: a value above 2^63-1 is rejected until `types` says decimal(20,0). A decimal shows the
     digits of its value and not those of its column, so it is text.
     """
     return _BY_WIRE_TYPE[wire_type][1] if wire_type in _BY_WIRE_TYPE else None
 
 
 def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Tell by the declared type what a wire type leaves open: digits behind a point, the length of bytes."""
+    """Complete a type by the declared type: digits after a point, the length of bytes."""
     if declared is None:
         return encoding
     match encoding, declared_encoding_of(declared, rules.system):
@@ -134,9 +134,9 @@ def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, 
 
 
 def agree(one: RawValue, other: RawValue) -> tuple[RawValue, RawValue]:
-    """Bring two values of one column to one wire type; ValueError where they have nothing in common.
+    """Convert two values of one column to one type; ValueError if they have nothing in common.
 
-    A NUMBER of Oracle is an integer or a decimal as its value is; text whose charset does not have its bytes comes
+    Oracle's NUMBER is an integer or a decimal, depending on its value. Text with bytes outside its charset comes
     without a charset.
     """
     wires = {one[1], other[1]}
@@ -176,7 +176,7 @@ def _character(value: list[Any], _: str) -> RawValue:
 
 
 def _timestamp(value: list[Any], usual: str) -> RawValue:
-    """Microseconds since 1970. MySQL has no timestamp at that very moment: it is what is read from its zero date."""
+    """Microseconds since 1970. MySQL has no timestamp at 0 itself: that value is read from its zero date."""
     _, seconds, micros = value
     if usual == _TIMESTAMP and seconds == micros == 0:
         return "0000-00-00 00:00:00", _TIMESTAMP
@@ -184,7 +184,7 @@ def _timestamp(value: list[Any], usual: str) -> RawValue:
 
 
 def _date_time(value: list[Any], _: str) -> RawValue:
-    """A date, a time, both, or a year, by the parts that are there; a date may have zeros in it."""
+    """A date, a time, both, or a year, by the parts that are present; a date may contain zeros."""
     return _parts(value[1:])
 
 
@@ -203,7 +203,7 @@ def _parts(parts: list[int | None]) -> RawValue:
 
 
 def _span(hour: int, minute: int, second: int, micros: int) -> str:
-    """Microseconds; a negative time has every part negative."""
+    """Microseconds; in a negative time every part is negative."""
     parts = (hour, minute, second, micros)
     if min(parts) < 0 < max(parts) or max(abs(minute), abs(second)) > 59:
         raise ValueError(f"{hour}:{minute}:{second} is no time")
@@ -216,14 +216,14 @@ def _fraction(micros: int | None) -> str:
 
 
 def _micros(number: int) -> int:
-    """The field is called `millis`, and holds microseconds."""
+    """The field is named `millis` but holds microseconds."""
     if not 0 <= number < 1_000_000:
         raise ValueError(f"{number} are no microseconds of a second")
     return number
 
 
 def _zoned(value: list[Any], _: str) -> RawValue:
-    """A wall clock with its distance from UTC; one with the name of a zone becomes that of UTC."""
+    """A wall clock with its UTC offset; a wall clock with a zone name is converted to UTC."""
     _, parts, zone = value
     text, wire = _parts(parts)
     if wire != "DateTime":

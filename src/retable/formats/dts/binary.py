@@ -1,9 +1,9 @@
-"""Avro's binary encoding, read by a schema and strictly: a count or a length is believed only as far as bytes go.
+"""A strict reader of Avro's binary encoding by a schema; it trusts no count or length beyond the bytes present.
 
 Refused, with the field and the byte: bytes that end early, numbers of more than 64 bits, negative lengths, indices
-outside their union or enum, text that is not UTF-8, a name that stands twice in a map, a block of another size than it
-says, and lists longer than any message needs. Nothing is reserved for what has not come yet, so no message makes a
-reader spend more memory than its own bytes justify. How this compares with the libraries: docs/decisions.
+outside their union or enum, text that is not UTF-8, a duplicate name in a map, a block that differs from its declared
+size, and lists longer than any message needs. No memory is reserved in advance: a message cannot make a reader spend
+more memory than its bytes justify. Comparison with libraries: docs/decisions.
 """
 
 import struct
@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 from retable.formats.json_text import MAX_NAMES
 
 AvroValue = Any
-"""What a schema describes: None, int, float, str, bytes; a list for an array and for a record's fields in their order;
-a dict for a map; the symbol for an enum. A record in a union has its name before its fields."""
+"""A value that a schema describes: None, int, float, str, bytes; a list for an array and for a record's fields in
+order; a dict for a map; the symbol for an enum. A record in a union has its name before its fields."""
 
 AvroReader = Callable[[bytes, int], tuple[AvroValue, int]]
-"""Reads a value at a byte, and gives it with the byte behind it."""
+"""Reads the value at a byte; returns it and the position of the byte after it."""
 
 _NOT_SHORT = 0x81
-"""The bits of the first byte of a length that say that more bytes of it follow, or that it is negative."""
+"""The bits of a length's first byte that mean that more bytes follow, or that the length is negative."""
 
 _REMEMBERED, _LONG = 8, 64 * 1024
 _DOUBLE = struct.Struct("<d").unpack_from
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 
 class Torn(Exception):
-    """Bytes that are not what the schema says: why in words, and the field by its path."""
+    """Bytes that do not match the schema: the reason, and the path of the field."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)
@@ -95,7 +95,7 @@ def read_text(data: bytes, at: int) -> tuple[str, int]:
 
 
 def _extent(data: bytes, at: int) -> tuple[int, int]:
-    """Where bytes or text begin and end; one of less than 64 bytes has a length of one byte, without these bits."""
+    """The begin and end of bytes or text; a length below 64 is one byte, without these bits."""
     length, start = read_long(data, at)
     if length < 0:
         raise _too_long(length, start, data)
@@ -117,9 +117,9 @@ _PRIMITIVES: dict[str, AvroReader] = {
 
 
 def compile_schema(schema: AvroValue, shared: Collection[str] = ()) -> AvroReader:
-    """Compile a schema, which is what its JSON says, to the reader of its values, which nobody may change.
+    """Compile a schema (its parsed JSON) to a reader of values. Callers must not change the values.
 
-    `shared` names the fields of the outermost record of which neighbours mostly have the very same bytes.
+    `shared` names fields of the outermost record whose bytes are mostly the same in adjacent messages.
     """
     return _compile(schema, {}, False, frozenset(shared))
 
@@ -127,7 +127,7 @@ def compile_schema(schema: AvroValue, shared: Collection[str] = ()) -> AvroReade
 def _compile(
     schema: AvroValue, named: dict[tuple[str, bool], AvroReader], in_union: bool, shared: Collection[str] = ()
 ) -> AvroReader:
-    """`named` holds the records and enums seen so far, each as it is read inside a union and outside one."""
+    """Compile a schema; `named` holds the records and enums so far, in both forms: inside a union and outside one."""
     match schema:
         case list():
             return _union([_compile(branch, named, True) for branch in schema])
@@ -154,7 +154,7 @@ def _record(head: list[AvroValue], parts: Sequence[tuple[str, AvroReader]]) -> A
 
 
 def _pair(head: list[AvroValue], parts: Sequence[tuple[str, AvroReader]], read: AvroReader) -> AvroReader:
-    """Read a record of two fields, as most values are; what is torn is read again, to say where."""
+    """Read a record of two fields, the commonest kind of value; on an error, read it again to find the location."""
     (_, read_first), (_, read_second) = parts
 
     def read_pair(data: bytes, at: int) -> tuple[list[AvroValue], int]:
@@ -185,7 +185,7 @@ def _fields(head: list[AvroValue], parts: Sequence[tuple[str, AvroReader]]) -> A
 
 
 def _remembering(read: AvroReader) -> AvroReader:
-    """Read a value only where its bytes are none of the last few: a value ends where its bytes say."""
+    """Read a value only if its bytes are not among the last few; the bytes themselves show where a value ends."""
     known: deque[tuple[bytes, AvroValue]] = deque(maxlen=_REMEMBERED)
 
     def read_or_remember(data: bytes, at: int) -> tuple[AvroValue, int]:
@@ -225,7 +225,7 @@ def _union(branches: Sequence[AvroReader]) -> AvroReader:
 
 
 def _by_byte(choices: Sequence[_T]) -> dict[int, _T]:
-    """Choices by the byte that stands for their index: there are fewer than 64, so an index is one byte."""
+    """Choices by the byte of their index: there are fewer than 64, so an index is one byte."""
     return dict(zip(range(0, 0x80, 2), choices, strict=False))
 
 
@@ -249,7 +249,7 @@ def _items(read: AvroReader) -> AvroReader:
 
 
 def _block(data: bytes, at: int, before: int) -> tuple[int, int | None, int]:
-    """Read a block's count of items, its end where it tells its size, and the byte where the items begin."""
+    """Read a block's item count, its end if it declares its size, and the byte at which the items begin."""
     count, start = read_long(data, at)
     end = None
     if count < 0:
@@ -274,7 +274,7 @@ def _map(read: AvroReader) -> AvroReader:
 
 
 def _within(step: str, error: Torn | IndexError, data: bytes) -> Torn:
-    """Add a step to the path of what is torn; bytes that end early are torn at their end."""
+    """Add a step to the path of an error; the location of bytes that end early is their end."""
     torn = error if isinstance(error, Torn) else Torn("the message ends in the middle of it", len(data))
     torn.path = step + torn.path
     return torn

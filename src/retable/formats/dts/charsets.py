@@ -1,4 +1,4 @@
-"""Text in the charsets of databases, by the names that databases give them."""
+"""Text in the charsets of databases, by the names that databases use."""
 
 import re
 
@@ -30,15 +30,15 @@ _CODECS = {
     "macroman": "mac_roman",
     "macce": "mac_latin2",
 }
-"""Charsets, in small letters and without marks, to codecs: MySQL's own names, and common ones of Oracle and of Java."""
+"""Charsets, in lower case without punctuation, to codecs: MySQL's names, and common names of Oracle and Java."""
 
 _MARKS = re.compile(r"[-_. ]")
 _LATIN1 = {byte: bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(0x80, 0xA0)}
-"""What MySQL calls latin1 is cp1252, whose five unused bytes stand for themselves."""
+"""MySQL's latin1 is cp1252, whose five unused bytes map to themselves."""
 
 
 def decode_text(octets: bytes, charset: str) -> str:
-    """Decode bytes of a charset; ValueError where they are none, or where nobody knows the charset."""
+    """Decode bytes of a charset; ValueError if they are invalid, or if the charset is unknown."""
     if charset == "utf8mb4":
         return octets.decode()
     name = _MARKS.sub("", charset).lower()

@@ -1,6 +1,6 @@
-"""The record of DTS: one Avro value of the schema beside this file, without header, magic byte or schema id.
+"""The record of DTS: one Avro value of the schema next to this file, without header, magic byte or schema id.
 
-Two versions of the schema are in use, and no byte tells them apart: the older one ends before `bornTimestamp`.
+Two versions of the schema are in use, and no byte distinguishes them: the older version ends before `bornTimestamp`.
 """
 
 import json
@@ -17,7 +17,7 @@ from retable.formats.json_text import read_json
 from retable.model.event import TableName, known_table
 
 SCHEMA = files("retable").joinpath("formats", "dts", "avro.avsc").read_text("utf-8")
-"""The newer version; the names in it do not reach the wire, only their order does."""
+"""The newer version. The message contains no names, so only the order of the fields matters."""
 
 _NEWER = json.loads(SCHEMA)
 _OLDER = _NEWER | {"fields": [field for field in _NEWER["fields"] if field["name"] != "bornTimestamp"]}
@@ -31,7 +31,7 @@ _LONG_TAG = 64 * 1024
 
 
 class _Keys(msgspec.Struct, gc=False):
-    """The tag `pk_uk_info`: the columns of each unique key by its name, of which only the primary one is read."""
+    """The tag `pk_uk_info`: the columns of each unique key by its name; only the primary key is read."""
 
     primary: tuple[str, ...] | None = msgspec.field(name="PRIMARY", default=None)
 
@@ -40,7 +40,7 @@ _KEYS = msgspec.json.Decoder(_Keys)
 
 
 class DtsRecord(NamedTuple):
-    """The fields of the schema in its order, and `bornTimestamp` where the message has it, else 0."""
+    """The fields of the schema in its order, and `bornTimestamp` if the message has it, else 0."""
 
     version: int
     id: int
@@ -75,7 +75,7 @@ class DtsRecord(NamedTuple):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The columns of the primary key; none where the table has none."""
+        """The columns of the primary key; empty if the table has none."""
         listed = self.tags.get("pk_uk_info", "")
         if not listed:
             return ()
@@ -83,12 +83,12 @@ class DtsRecord(NamedTuple):
 
     @property
     def transaction(self) -> str | None:
-        """The id of the transaction; "0" is what DTS writes for MySQL instead of one."""
+        """The id of the transaction; for MySQL DTS writes "0" instead of an id."""
         return self.source_txid if self.source_txid not in ("", "0") else None
 
     @property
     def event_time_ms(self) -> int | None:
-        """When the source made the change, which is written in seconds."""
+        """When the source made the change; the message holds seconds."""
         if self.source_timestamp > _LAST_SECOND:
             text = f"{self.source_timestamp} is no second of the years 1970 to 9999"
             raise Malformed(text, place="sourceTimestamp")
@@ -96,7 +96,7 @@ class DtsRecord(NamedTuple):
 
     @property
     def process_time_ms(self) -> int | None:
-        """When DTS read the change. `bornTimestamp` is milliseconds by its description, and seconds as it is seen."""
+        """When DTS read the change. `bornTimestamp` is documented as milliseconds, but observed values are seconds."""
         read = self.tags.get("readerThroughoutTime", "")
         time = int(read) if _DIGITS.fullmatch(read) else self.born_timestamp
         return (time * 1000 if time < _FIRST_MILLIS else time) if time > 0 else None
@@ -119,7 +119,7 @@ def read_record(data: bytes) -> DtsRecord:
 
 @lru_cache(maxsize=4096)
 def _read_name(name: str) -> tuple[str | None, str | None, str | None]:
-    """Read the parts of `objectName`, in which a dot that is part of a name is written as an escape."""
+    """Read the parts of `objectName`, in which a dot inside a name is escaped."""
     match [_ESCAPED_DOT.sub(".", part) or None for part in name.split(".")]:
         case [database]:
             return database, None, None

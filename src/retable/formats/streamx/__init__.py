@@ -1,1 +1,1 @@
-"""Records of DataWorks: in Kafka, and in DataHub."""
+"""Records of DataWorks, in Kafka and in DataHub."""

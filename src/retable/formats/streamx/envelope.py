@@ -1,6 +1,6 @@
-"""The envelope of StreamX: what a message says around a row, a statement or a heartbeat.
+"""The envelope of StreamX: what a message contains around a row, a statement or a heartbeat.
 
-DataWorks writes the same one to Kafka and into DataHub; there the parts that are empty are left out instead of null.
+DataWorks writes it to Kafka and to DataHub; in DataHub empty parts are left out instead of null.
 """
 
 import re
@@ -17,7 +17,7 @@ from retable.formats.json_text import check_shared, read_json
 from retable.model.event import KeysOrigin, TableName
 
 ROWID = "rowid"
-"""Where Oracle keeps a row, which DataWorks writes among its columns."""
+"""Oracle's address of a row, which DataWorks writes among the columns."""
 
 _ROW_IDS = ("#alibaba_rds_row_id#", "__#alibaba_rds_row_id#__")
 _LONG_SCHEMA = 64 * 1024
@@ -29,7 +29,7 @@ _Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class _Part(msgspec.Struct, rename="camel", gc=False):
-    """A part of a message, with a field for each name that is known; UNSET where it is not there."""
+    """A part of a message, with a field for each known name; UNSET if it is missing."""
 
 
 class _Image(_Part, gc=False):
@@ -48,7 +48,7 @@ class _Ddl(_Part, gc=False):
 
 
 class Payload(_Part, gc=False):
-    """The fields of a record; one that may be null may be missing as well, and means the same."""
+    """The fields of a record. A field that may be null may also be missing; both mean the same."""
 
     op: str
     timestamp: _Time
@@ -59,17 +59,17 @@ class Payload(_Part, gc=False):
 
     @property
     def before_row(self) -> Row | None:
-        """The row before the change; a row without any column is none."""
+        """The row before the change; a row without columns counts as no row."""
         return (self.before and self.before.data_column) or None
 
     @property
     def after_row(self) -> Row | None:
-        """The row after the change; a row without any column is none."""
+        """The row after the change; a row without columns counts as no row."""
         return (self.after and self.after.data_column) or None
 
     @property
     def position(self) -> int | None:
-        """`sequenceId` as an integer: a double would make neighbours of 19 digits one; None where there is none."""
+        """`sequenceId` as an integer, because doubles would merge adjacent values of 19 digits; None if missing."""
         found = _SEQUENCE.fullmatch(bytes(self.sequence_id or b""))
         return None if found is None else int(found[1] or found[2])
 
@@ -112,8 +112,8 @@ class _Parts(msgspec.Struct, gc=False):
 class StreamXSchema:
     """What the schema part of a message says, and what follows from it and the settings for all of its rows.
 
-    `listed` are the types of all columns that it lists, and `types` those without Oracle's rowid, unless that is the
-    key. `problems` are those of a row.
+    `listed` are the types of all columns that it lists. `types` are the same without Oracle's rowid, unless that is the
+    key. `problems` are the problems of a row.
     """
 
     system: str | None
@@ -149,12 +149,12 @@ def _unread(envelope: Envelope) -> list[Raw | UnsetType]:
 
 
 def names_every_part(value: bytes) -> bool:
-    """Say whether a message names its images and its statement also where it has none, as those to Kafka do."""
+    """Whether a message names its images and its statement even if it has none, as messages to Kafka do."""
     return read_json(value, _PARTS).payload.keys() >= {"before", "after", "ddl"}
 
 
 def read_schema_part(envelope: Envelope, keys_of: KeysOf) -> StreamXSchema:
-    """Read the schema part; neighbours of one table share the very same one."""
+    """Read the schema part; adjacent messages of one table share the same object."""
     text = bytes(envelope.schema or b"null")
     return _read_schema(text, keys_of) if len(text) > _LONG_SCHEMA else _remembered_schema(text, keys_of)
 
@@ -204,7 +204,7 @@ def _keys(
     keys = keys_of(name) if name is not None else ()
     if keys:
         return keys, "registry"
-    # A row that moves gets another rowid: better than nothing, worse than all else.
+    # A row that moves gets another rowid. A rowid is therefore only the last resort.
     return ((ROWID,), "hidden_row_id") if has_rowid else (None, None)
 
 

@@ -1,7 +1,7 @@
 """streamx_json: row changes, statements and heartbeats of whole databases, as Alibaba Cloud DataWorks writes them.
 
 Written to Kafka by the full-database tasks of DataWorks Data Integration, whose engine is StreamX (seen: the messages
-of its documentation, and those of Apache Paimon's tests for "aliyun-json"). `version` says nothing. One message is
+of its documentation, and those of Apache Paimon's tests for "aliyun-json"). `version` has no meaning. One message is
 one row change, half of one, a statement, or a heartbeat:
 
     {"schema":{"dataColumn":[{"name":"id","type":"LONG"},{"name":"c","type":"STRING"}],"primaryKey":["id"],
@@ -9,9 +9,9 @@ one row change, half of one, a statement, or a heartbeat:
      "payload":{"before":null,"after":{"dataColumn":{"id":1,"c":"x"}},"sequenceId":"1620457642589000000",
      "timestamp":{"eventTime":1620457896000,"systemTime":1620457896977},"op":"INSERT","ddl":null},"version":"0.0.1"}
 
-An update is UPDATE_BEFOR (spelled so) and UPDATE_AFTER with one `sequenceId`, or one UPDATE_AFTER with both images, as
-the task is set: each message shows it by the images that it fills. Order is `sequenceId` and the half, as integers.
-`ddl.ddlMeta` is a serialized Java object, which nobody may open; it is not read. Users' side: docs/formats.md.
+An update is UPDATE_BEFOR (spelled so) and UPDATE_AFTER with one `sequenceId`, or one UPDATE_AFTER with both images. The
+task's configuration decides; each message shows it by its images. The order is `sequenceId` and the half, as integers.
+`ddl.ddlMeta` is a serialized Java object, which is unsafe to open; it is not read. For users: docs/formats.md.
 """
 
 from retable.formats.format import Format, across_the_stream
@@ -24,7 +24,7 @@ TIME_ZONE = "The zone of the source's wall clocks, in which DATETIME and DATE ar
 
 
 def is_own(value: bytes) -> bool:
-    """Tell a message from one of `datahub_blob`, which has the same parts and leaves the empty ones out."""
+    """Whether a message is of this format: `datahub_blob` has the same parts and leaves the empty ones out."""
     return names_every_part(value)
 
 

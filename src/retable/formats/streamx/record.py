@@ -1,7 +1,7 @@
 """The record of StreamX, the engine of DataWorks' Data Integration, as change events: one each.
 
-Two formats carry it: `streamx_json` to Kafka and `datahub_blob` into DataHub. What is in it and in which order its
-records stand is the same in both.
+Two formats carry it: `streamx_json` to Kafka and `datahub_blob` to DataHub. Both have the same contents and order of
+records.
 """
 
 from msgspec import UnsetType
@@ -36,7 +36,7 @@ _ROW_CHANGES: dict[tuple[str, bool, bool], tuple[Op, Image]] = {
     ("UPDATE", True, True): ("UPDATE", "full"),
     ("DELETE", True, False): ("DELETE", "full"),
 }
-"""What an operation is, by whether its before and its after image are filled; no other filling has a meaning."""
+"""The meaning of an operation, by whether its before and after images are filled. Other combinations have none."""
 
 _OTHER_OPS: dict[str, Op] = {
     **dict.fromkeys(("CREATE", "ALTER", "RENAME", "ERASE", "CINDEX", "DINDEX"), "DDL"),
@@ -66,7 +66,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 def _other(
     payload: Payload, schema_part: StreamXSchema, op: Op, message: RawMessage, context: DecodeContext
 ) -> ChangeEvent:
-    """A statement, which has a place in the order, or a note, which has none."""
+    """A statement, which has a position in the order, or a note, which has none."""
     text = payload.statement
     if payload.op == "QUERY" and text is not None and changes_schema(text):
         op = "DDL"
@@ -137,7 +137,7 @@ def _position(payload: Payload, schema_part: StreamXSchema) -> int:
 
 
 def _text(row: Row | None, schema_part: StreamXSchema, part: str) -> str | None:
-    """The text of an image, which has the columns that the message lists; what is missing there is not NULL."""
+    """The text of an image with exactly the columns that the message lists; a missing column is not NULL."""
     if row is None:
         return None
     if row.keys() != schema_part.listed.keys():
@@ -184,22 +184,22 @@ _GOLD_TYPES: dict[str, GoldType] = {
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Tell how values of a wire type stand in a message; what has none of the six types is text."""
+    """Give the encoding of values of a type in the message; a type other than the six known ones is text."""
     return _FORMS.get(wire_type or "", Text())
 
 
 def default_type(wire_type: str) -> GoldType | None:
-    """The gold type of a column that no statement told.
+    """Give the gold type of a column that no statement declared.
 
-    A DOUBLE may have been a DECIMAL. Its column is a double all the same, because a column has one type, and genuine
-    doubles have up to 17 digits: a value whose digits a double does not tell is rejected, until `types` or a statement
+    A DOUBLE may have been a DECIMAL. Its column is a double all the same, because a column has one type and genuine
+    doubles have up to 17 digits. A value whose digits a double does not hold is rejected, until `types` or a statement
     says decimal. A DATE may have been a date, a wall clock or an instant; each is a wall clock in `time_zone`.
     """
     return _GOLD_TYPES.get(wire_type)
 
 
 def implied_change(op_raw: str, table: TableName) -> SchemaChange | None:
-    """What a statement means that came without its text, where its operation alone says it."""
+    """Interpret a statement that came without its text, if its operation alone is enough."""
     match op_raw:
         case "ERASE":
             return DropTable(table)

@@ -1,4 +1,4 @@
-"""Reads full copies of tables, some rows at a time: Parquet, CSV, an Iceberg table."""
+"""Reads full copies of tables in batches of rows: Parquet, CSV, an Iceberg table."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ CopyKind = Literal["parquet", "csv", "iceberg"]
 
 _BATCH = 20_000
 _BLOCK = 32 * 1024 * 1024
-"""Bytes of CSV that are read at once: the longest row that there may be."""
+"""Bytes of CSV that are read at once: the maximum length of a row."""
 
 _COMMA, _TAB = ",", "\t"
 _SPELLED_TAB = r"\t"
@@ -34,17 +34,17 @@ _WHOLE: dict[pa.DataType, tuple[pa.DataType, GoldType]] = {
 }
 _WIDEST = 38
 _OWN = "_retable_"
-"""Columns of Retable, where the copy is a gold table."""
+"""The prefix of Retable's own columns, if the copy is a gold table."""
 
 _HINT = "; correct that row, or say how the file is written: --delimiter, --encoding"
 
 
 @dataclass(frozen=True, slots=True)
 class CsvForm:
-    """How a CSV file is written; `null` is how it spells null, where quotes do not make a text of it.
+    """How a CSV file is written; `null` is its spelling of null outside quotes.
 
-    `delimiter` None is a tab in .tsv and a comma in all others; the two characters `\\t` are a tab, too. InvalidSetting
-    for a delimiter that cannot be one, and for an encoding that there is not.
+    `delimiter` None means a tab in .tsv and a comma in all other files; the two characters `\\t` mean a tab, too.
+    InvalidSetting for an impossible delimiter, and for an unknown encoding.
     """
 
     delimiter: str | None = None
@@ -72,10 +72,10 @@ class CsvForm:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A full copy of a table: what it was read from, the digest of that, and its rows in an order that never changes.
+    """A full copy of a table: its origin, the digest of that, and its rows in an order that never changes.
 
-    `types` are the gold types of its columns, None where its values are text that the table's own types read. `behind`
-    gives the rows behind one of them, by what was its JSON, where they can be found without reading those before.
+    `types` are the gold types of its columns, None if its values are text that the table's own types read. `behind`
+    gives the rows after a given row, named by its JSON, if they can be found without reading the rows before.
     """
 
     origin: str
@@ -88,7 +88,7 @@ class Copy:
 def open_copy(origin: str, form: CsvForm) -> Copy:
     """Open a copy: a file or a folder of files of Parquet or CSV, or the metadata of an Iceberg table.
 
-    InvalidSetting for a column of a type that no gold column has; NotFound where there is nothing.
+    InvalidSetting for a column of a type that no gold column has; NotFound if there is nothing.
     """
     path = Path(origin).expanduser()
     with _reading(origin):
@@ -107,7 +107,7 @@ def open_copy(origin: str, form: CsvForm) -> Copy:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of a copy, without what the writers of folders begin with `_` or `.`: marks, and what they left."""
+    """The files of a copy, without names that begin with `_` or `.`: markers and leftovers of folder writers."""
     if not path.is_dir():
         return [path]
     found = (file for file in sorted(path.rglob("*")) if file.is_file())
@@ -115,7 +115,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _check_folders(path: Path, files: list[Path], copy: Copy) -> None:
-    """InvalidSetting for a folder `name=value` that holds a column which the files do not have."""
+    """InvalidSetting for a folder `name=value` with a column that the files do not have."""
     known = {name.lower() for name in copy.types}
     for folder in dict.fromkeys(part for file in files for part in file.relative_to(path).parts[:-1]):
         name, is_column, _ = folder.partition("=")
@@ -127,7 +127,7 @@ def _check_folders(path: Path, files: list[Path], copy: Copy) -> None:
 
 @contextmanager
 def _reading(what: object, hint: str = "") -> Iterator[None]:
-    """Take what goes wrong while a copy is read for a fault of it, which names it."""
+    """Report errors while a copy is read as failures of the copy, with its name."""
     try:
         yield
     except DamagedFile as error:
@@ -165,7 +165,7 @@ def _parquet(origin: str, files: list[Path]) -> Copy:
 
 
 def _csv(origin: str, files: list[Path], form: CsvForm) -> Copy:
-    """Rows of CSV, all values as text: the first line of each file names the columns."""
+    """Rows of CSV, all values as text; the first line of each file names the columns."""
     forms = {file: form.of(file) for file in files}
     names = [_header(file, mine) for file, mine in forms.items()]
     if any(each != names[0] for each in names):
@@ -182,7 +182,7 @@ def _csv(origin: str, files: list[Path], form: CsvForm) -> Copy:
             with _reading(file, _HINT), csv.open_csv(file, *_options(mine), convert) as reader:
                 yield from reader
 
-    # Another reading of the same files is another copy; the usual one is told by the files alone.
+    # Another reading of the same files is another copy; the usual reading adds nothing to the digest.
     unusual = sorted({repr(mine) for mine in forms.values()} - {repr(CsvForm(_COMMA))})
     return Copy(origin, _digest(files, unusual), dict.fromkeys(names[0]), batches)
 
@@ -199,7 +199,7 @@ def _header(file: Path, form: CsvForm) -> list[str]:
 
 
 def _iceberg(path: Path) -> Copy:
-    """The rows of an Iceberg table as its metadata file tells them."""
+    """The rows of an Iceberg table at its metadata file."""
     table = StaticTable.from_metadata(str(path))
     names = [field.name for field in table.schema().fields if not field.name.startswith(_OWN)]
     wanted = table.schema().select(*names)
@@ -219,7 +219,7 @@ def _iceberg(path: Path) -> Copy:
 
 
 def _cast(batch: pa.RecordBatch, declared: Mapping[str, tuple[pa.DataType, GoldType]]) -> pa.RecordBatch:
-    """The batch in the types that gold has; InvalidSetting names a column whose values do not fit exactly."""
+    """The batch in gold's types; InvalidSetting names a column whose values do not fit exactly."""
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
@@ -262,6 +262,6 @@ _OTHERS: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType, GoldType], ...]
 
 
 def _digest(files: list[Path], declared: Sequence[str] = ()) -> str:
-    """Digest what files are there, how long each is, and what else is told: another copy has another digest."""
+    """Digest the files, their lengths and the other parameters: another copy has another digest."""
     facts = [f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
     return hashlib.sha256("\n".join([*facts, *declared]).encode()).hexdigest()[:16]

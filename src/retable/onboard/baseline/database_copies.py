@@ -1,7 +1,7 @@
-"""A table of a running database as a full copy: read by ranges of its key, so that it goes on where it broke off.
+"""A table of a running database as a full copy, read by ranges of its key, so that an interrupted read can continue.
 
-Rows are read one range after the other while others write. What a row became since the position of the copy the stream
-tells too, and it wins, or is the same: the table is right as soon as the stream is replayed to where reading ended.
+Rows are read one range after another while others write. The stream contains every change since the position of the
+copy, and it wins or is the same: the table is right once the stream is replayed to the end of reading.
 """
 
 import base64
@@ -25,7 +25,7 @@ from retable.onboard.schema.databases import connected, read_address, read_datab
 from retable.onboard.schema.tables import Schema
 
 _ROWS = 5_000
-"""Rows that are asked for at once."""
+"""Rows that one query reads."""
 
 _STORED: dict[str, pa.DataType] = {
     "int": pa.int32(),
@@ -35,11 +35,11 @@ _STORED: dict[str, pa.DataType] = {
     "double": pa.float64(),
     "binary": pa.binary(),
 }
-"""How values are taken out of the database; all others as the text that stands for them in gold's own rows."""
+"""The types in which values are read from the database; all others are read as text, as in gold's own rows."""
 
 _NO_ORDER = ("float", "double")
 _OTHER_ORDER = ("enum", "set")
-"""Types that MySQL orders by their numbers and compares as text: what is greater is not what comes behind."""
+"""Types that MySQL orders by their numbers but compares as text, so that a greater value need not come later."""
 
 _SESSION = {
     "mysql": (
@@ -60,7 +60,7 @@ Rows = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column: what is asked for, what gold makes of it, and how a value that came stands."""
+    """A column: its SQL expression, its gold type, and the conversion of its values."""
 
     name: str
     asked: str
@@ -71,7 +71,7 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table to read, and how its database is reached; `keys` are the places of its key's columns, `quoted` them."""
+    """A table to read, and its connection; `keys` are the positions of the key columns, `quoted` their SQL names."""
 
     url: sa.URL
     address: str
@@ -88,9 +88,9 @@ class _Table:
 def open_table(address: str, password: str | None, name: TableName) -> tuple[Copy, Schema, tuple[str, ...]]:
     """Open a table of a database as a copy; gives the schema that was read, and the columns of the table's key.
 
-    InvalidSetting where ranges of its key do not exist: a table without one, or with floats in it, or with an ENUM or a
-    SET of MySQL. NotFound where there is no such table; ConflictError where the database cannot be reached, then or
-    while rows are read.
+    InvalidSetting if ranges of its key do not exist: a table without a key, or with floats in it, or with an ENUM or a
+    SET of MySQL. NotFound if there is no such table; ConflictError if the database cannot be reached, at once or while
+    rows are read.
     """
     url = read_address(address, password)
     if url.get_backend_name() not in _SESSION:
@@ -110,7 +110,7 @@ def open_table(address: str, password: str | None, name: TableName) -> tuple[Cop
 
 
 def _find(schema: Schema, name: TableName, address: str) -> TableName:
-    """The table of this name; where the source's names have no schema, the one that has it in all schemas."""
+    """The table of this name; if the source's names have no schema, the only table of this name in all schemas."""
     if name in schema.tables:
         return name
     same = [each for each in schema.tables if (each.schema or each.database, each.table) == (name.schema, name.table)]
@@ -158,7 +158,7 @@ def _quote(system: str) -> Callable[[str], str]:
 
 
 def _column(system: str, spec: ColumnSpec, quoted: str) -> _Column:
-    """How a column is read, exactly: what drivers would round or refuse is asked for as text."""
+    """How a column is read exactly: values that drivers would round or refuse are selected as text."""
     gold = gold_type(system, spec.source_type) or GoldType("string")
     stored, source_type = _STORED.get(gold.kind, pa.string()), spec.source_type.lower()
     if system == "postgresql":
@@ -166,7 +166,7 @@ def _column(system: str, spec: ColumnSpec, quoted: str) -> _Column:
     elif gold.kind == "binary" and source_type.startswith(_GEOMETRY):
         asked = f"ST_AsWKB({quoted})"
     elif gold.kind == "float":
-        # MySQL shows six digits of a FLOAT; the double that it is shows all.
+        # MySQL shows six digits of a FLOAT; as a double it shows all.
         asked = f"{quoted} + 0e0"
     elif source_type.startswith("bit"):
         asked = f"{quoted} + 0" if gold.kind in _STORED else f"CAST({quoted} + 0 AS CHAR)"
@@ -196,7 +196,7 @@ _CONVERSIONS: dict[str, Callable[[Any], object]] = {
 
 
 def _read(table: _Table, after: tuple[object, ...] | None) -> Rows:
-    """Read the rows behind a key, in the order of the database's own comparison of keys."""
+    """Read the rows after a key, in the database's own order of keys."""
     with connected(table.url, table.address) as connection:
         connection = connection.execution_options(isolation_level="AUTOCOMMIT")
         for statement in _SESSION[table.system]:
@@ -218,7 +218,7 @@ def _question(table: _Table, condition: str) -> str:
 
 
 def _behind(table: _Table, after: tuple[object, ...]) -> tuple[str, tuple[object, ...]]:
-    """That a key is greater than one, as an index answers it: that of MySQL does not, where whole rows are compared."""
+    """The condition "key greater than this one" in a form that uses an index; MySQL's row comparison does not."""
     first, *more = table.quoted
     if not more:
         return f" WHERE {first} > %s", after
@@ -242,7 +242,7 @@ def _batch(table: _Table, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
 
 
 def _again(column: _Column, row: Mapping[str, object]) -> object:
-    """The value of a key's column of a row that was read before, as the database takes it."""
+    """The key value of a row that was read before, as the database accepts it."""
     value = row[column.name]
     match column.gold.kind:
         case "binary":
@@ -256,7 +256,7 @@ def _again(column: _Column, row: Mapping[str, object]) -> object:
 
 
 def _digest(table: _Table) -> str:
-    """Digest what is read: of another table, or other columns or keys, nothing is gone on with."""
+    """Digest what is read: a copy of another table, or of other columns or keys, does not continue."""
     columns = [[column.name, str(column.gold)] for column in table.columns]
     host = [table.url.host, table.url.port, table.url.database, table.name]
     return hashlib.sha256(json.dumps([host, columns, table.keys]).encode()).hexdigest()[:16]

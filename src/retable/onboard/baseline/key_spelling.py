@@ -1,4 +1,4 @@
-"""Which values of a key every writer of messages spells as a full copy does, so that one hash finds both."""
+"""Which key values every writer of messages spells as a full copy does, so that one hash finds both."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -16,10 +16,10 @@ _OF_COPIES: Mapping[str, Spelling] = {"int": "digits", "long": "digits", "string
 
 
 def spelling_of(source_type: str | None, gold: GoldType | None, system: str) -> Spelling | None:
-    """How values of a column are written, by all alike; None where writers differ, or might.
+    """The common spelling of a column's values; None if writers differ, or might.
 
-    A number that gold holds as one may come in base64, with zeros before it, or as a count of bits, and what is text in
-    gold as a count of microseconds: only the source's own type tells. Without one, messages told whole numbers as such.
+    A number in gold may come in base64, with leading zeros, or as a count of bits, and a text in gold as a count of
+    microseconds: only the source's own type decides. Without it, messages themselves declared whole numbers.
     """
     if gold is None:
         return None
@@ -34,7 +34,7 @@ def spelling_of(source_type: str | None, gold: GoldType | None, system: str) -> 
 
 
 def spelling_in_copy(gold: GoldType | None) -> Spelling | None:
-    """How a copy writes values of a column of this type; None for text of which nothing tells the type."""
+    """How a copy writes values of a column of this type; None for text of unknown type."""
     return None if gold is None else _OF_COPIES.get(gold.kind)
 
 
@@ -45,7 +45,7 @@ def spellings(
     imported: Import | None,
     system: str,
 ) -> tuple[Spelling | None, ...]:
-    """The spelling of each column of a key, as gold knows it, else as an import told it; none of those with `types`."""
+    """The spelling of each key column, as gold or else an import declares it; none for columns with `types`."""
     known: dict[str, Spelling | None] = {}
     if imported is not None:
         for spec in imported.table.columns:

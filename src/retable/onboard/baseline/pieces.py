@@ -1,4 +1,4 @@
-"""A table that starts from a full copy: its rows go to silver piece by piece, and count when the last one is there."""
+"""A table that starts from a full copy: its rows go to silver in pieces, and count once the last piece is there."""
 
 import json
 import uuid
@@ -35,16 +35,17 @@ PIECE_ROWS = 200_000
 
 _BEHIND = 2**62
 _APART = 2**40
-"""Between the places of copies of one table at one position: more rows than any of them has."""
+"""The distance between copies of one table at one position: more than the rows of any copy."""
 
 _NAME = "baseline"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The table, the position of its copy and the partition of the queue inside which that compares, if it does not
-    compare across the stream. `keys` are the columns of its key, `spellings` how messages write each, where all do
-    alike; `nth` counts its copies of this position."""
+    """The table, the position of its copy, and the partition of the queue if the position compares only inside one.
+
+    `keys` are its key columns, `spellings` how messages write each, if all agree; `nth` counts its copies there.
+    """
 
     source: str
     source_format: str
@@ -57,17 +58,16 @@ class Target:
 
     @property
     def start(self) -> Sequence:
-        """Where the table starts: behind all changes of the copy's position, and all rows of copies before it there."""
+        """The table's start: after all changes at the copy's position, and after all rows of earlier copies there."""
         return Sequence(self.position.epoch, self.position.hi, _BEHIND + self.nth * _APART)
 
 
 def land_baseline(
     lake: Lake, target: Target, copy: Copy, now: datetime, step: Callable[[str], None], most: int = PIECE_ROWS
 ) -> list[BaselineRow]:
-    """Bring the rows of a copy to silver, in pieces; pieces that are there from before are left as they are.
+    """Write the rows of a copy to silver, in pieces; existing pieces are left unchanged.
 
-    Nothing of them counts before all are there. Gives the pieces in order. InvalidSetting for a copy that lacks a
-    column of the key.
+    No piece counts before all exist. Gives the pieces in order. InvalidSetting for a copy that lacks a key column.
     """
     _check_key(target, copy)
     recorded = read_baselines(lake, target.source)
@@ -79,7 +79,7 @@ def land_baseline(
     number = max((piece_number(row.window) for row in recorded), default=0)
     piece, batches = 0, copy.batches
     if mine and copy.behind is not None:
-        # Its pieces came in order, each as long as all but the last one are.
+        # Its pieces came in order, and all except the last one have the same length.
         piece, last = len(mine), _last_row(lake, target, mine[len(mine) - 1].window)
         batches = partial(copy.behind, last)
     pieces = _pieces(batches(), copy, most)
@@ -100,7 +100,7 @@ def land_baseline(
 def begun_at(
     lake: Lake, source: SourceSettings, table: TableName, copy: Copy, most: int = PIECE_ROWS
 ) -> Sequence | None:
-    """The position of a baseline of this copy that is not finished; None where none is, or of another source epoch."""
+    """The position of an unfinished baseline of this copy; None if there is none, or if its source epoch differs."""
     for each in read_unfinished(lake, source.name):
         at = parse_sequence(each.rows[0].position)
         if (each.table, each.rows[0].dump, at.epoch) == (table, _dump(copy, most), source.source_epoch):
@@ -119,7 +119,7 @@ def _check_key(target: Target, copy: Copy) -> None:
 
 
 def _nth(recorded: list[BaselineRow], target: Target, dump: str) -> int:
-    """Which copy of its table at its position this one is: the last one that is there, or the next."""
+    """The number of this copy of its table at its position: that of the last copy if it is the same, or the next."""
     place = (target.table, _part(target), target.position.epoch, target.position.hi)
     copies: dict[int, str] = {}
     for row in recorded:
@@ -131,14 +131,14 @@ def _nth(recorded: list[BaselineRow], target: Target, dump: str) -> int:
 
 
 def _dump(copy: Copy, most: int) -> str:
-    """What makes rows those of one copy, in pieces of one length."""
+    """The identity of the rows of one copy, in pieces of one length."""
     return f"{copy.digest}-{most}"
 
 
 def _row(
     target: Target, copy: Copy, most: int, piece: int, window: str, rows: int, last: bool, now: datetime
 ) -> BaselineRow:
-    """The record of a piece; pieces of another length are of another baseline."""
+    """The record of a piece; pieces of another length belong to another baseline."""
     return BaselineRow(
         source=target.source,
         database=target.table.database,
@@ -172,7 +172,7 @@ def _last_row(lake: Lake, target: Target, window: str) -> dict[str, object]:
 
 
 def _pieces(batches: Iterator[pa.RecordBatch], copy: Copy, most: int) -> Iterator[pa.Table | None]:
-    """The rows in pieces of so many, at least one piece, and None behind them."""
+    """The rows in pieces of so many, at least one piece, and None after them."""
     held: list[pa.RecordBatch] = []
     size, given = 0, False
     schema = None
@@ -207,7 +207,7 @@ def _land(lake: Lake, target: Target, copy: Copy, window: str, rows: pa.Table, f
 
 
 def piece_events(target: Target, copy: Copy, first: int, rows: pa.Table) -> list[ChangeEvent]:
-    """The rows as events of a full load, numbered from `first` on, one behind the other and all behind the position."""
+    """The rows as events of a full load, numbered from `first` on, one after another and all after the position."""
     topic, partition = target.part or (_NAME, 0)
     start = target.start
     types = {name: baseline_wire(kind) for name, kind in copy.types.items()}
@@ -235,6 +235,6 @@ def piece_events(target: Target, copy: Copy, first: int, rows: pa.Table) -> list
 
 
 def _named_keys(target: Target, copy: Copy) -> tuple[str, ...]:
-    """The key where its values are spelled as messages spell them, so that one hash finds both; else none."""
+    """The key, if its values are spelled as in messages, so that one hash finds both; else none."""
     here = tuple(spelling_in_copy(copy.types.get(key)) for key in target.keys)
     return target.keys if None not in here and here == target.spellings else ()

@@ -1,1 +1,1 @@
-"""Schemas of dumps and of databases, and what was imported before."""
+"""Schemas of dumps and of databases, and earlier imports."""

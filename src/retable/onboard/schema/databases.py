@@ -1,4 +1,4 @@
-"""Reads the schema of a running database, by its own catalogue; nothing is written there."""
+"""Reads the schema of a running database from its own catalogue; nothing is written there."""
 
 import re
 from collections.abc import Iterator
@@ -39,9 +39,9 @@ def is_address(text: str) -> bool:
 def read_database(address: str, password: str | None, database: str | None = None) -> Schema:
     """Read the tables of a database: of MySQL and MariaDB, PostgreSQL or Oracle.
 
-    `address` is as JDBC spells it, or `mysql://user@host:3306/shop`; it never holds a password. What it asks of TLS is
-    honoured or refused (`retable.onboard.schema.tls`). `database` is the first
-    part of the names of Oracle's tables, where messages name one. ConflictError where the database cannot be reached.
+    `address` is in JDBC's spelling, or `mysql://user@host:3306/shop`; it never holds a password. Its TLS options are
+    honoured or refused (`retable.onboard.schema.tls`). `database` is the first part of the names of Oracle's tables, if
+    messages name one. ConflictError if the database cannot be reached.
     """
     url = read_address(address, password)
     with connected(url, address) as connection:
@@ -55,7 +55,7 @@ def read_database(address: str, password: str | None, database: str | None = Non
 
 
 def read_address(address: str, password: str | None) -> sa.URL:
-    """Read an address; InvalidSetting for one that is not understood or that holds a password."""
+    """Read an address; InvalidSetting if it is not understood or holds a password."""
     text = address.removeprefix("jdbc:")
     if found := _ORACLE.match(text):
         port = int(found["port"] or 1521)
@@ -83,7 +83,7 @@ def read_address(address: str, password: str | None) -> sa.URL:
 
 @contextmanager
 def connected(url: sa.URL, shown: str) -> Iterator[sa.Connection]:
-    """Connect to a database for a while; what it says instead of an answer is a ConflictError that names `shown`."""
+    """Connect to a database for a while; its errors become a ConflictError that names `shown`."""
     try:
         engine = sa.create_engine(url)
     except (NoSuchModuleError, ImportError) as error:
@@ -117,7 +117,7 @@ def _read_mysql(connection: sa.Connection, database: str | None) -> Schema:
 
 
 def _binlog(connection: sa.Connection) -> tuple[str, int] | None:
-    """Where the server writes its log now; None where it writes none, or the user may not ask."""
+    """The server's present binlog position; None if it writes no binlog, or if the user may not ask."""
     for question in ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS"):
         with suppress(SQLAlchemyError):
             row = connection.exec_driver_sql(question).first()
@@ -147,11 +147,11 @@ FROM pg_constraint p JOIN pg_class c ON c.oid = p.conrelid JOIN pg_namespace n O
 CROSS JOIN LATERAL unnest(p.conkey) WITH ORDINALITY AS k(attnum, at)
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
 WHERE p.contype = 'p' ORDER BY 1, 2, k.at"""
-"""The constraint's own columns: those that its index only includes are no part of the key."""
+"""The constraint's own columns; columns that its index only includes are not part of the key."""
 
 
 def _read_postgresql(connection: sa.Connection) -> Schema:
-    """The tables, each with its columns as a statement would declare them, which PostgreSQL does not write itself."""
+    """The tables, with columns as a statement would declare them: PostgreSQL writes no such statements."""
     schema = Schema("postgresql")
     keys: dict[tuple[str, str], list[str]] = {}
     for home, table, column in connection.exec_driver_sql(_KEYS.replace("%", "%%")):
@@ -181,7 +181,7 @@ def _written(name: TableName, columns: list[ColumnSpec], key: tuple[str, ...]) -
 
 # --- Oracle ----------------------------------------------------------------------------------------------------------
 def _read_oracle(connection: sa.Connection, database: str | None) -> Schema:
-    """The tables as DBMS_METADATA writes them, without storage; those of the user's own and others that it may see."""
+    """The tables as DBMS_METADATA writes them, without storage: the user's tables and others that it may see."""
     settings = "".join(
         f"DBMS_METADATA.SET_TRANSFORM_PARAM(DBMS_METADATA.SESSION_TRANSFORM, '{name}', {value});"
         for name, value in (("STORAGE", "FALSE"), ("SEGMENT_ATTRIBUTES", "FALSE"), ("SQLTERMINATOR", "TRUE"))

@@ -1,4 +1,4 @@
-"""Reads dumps of schemas, those of mysqldump, mariadb-dump and Oracle's DBMS_METADATA; nothing of them is executed."""
+"""Reads schema dumps of mysqldump, mariadb-dump and Oracle's DBMS_METADATA; nothing in them is executed."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +30,7 @@ _COMMENT_ON = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NEXT_NUMBER = re.compile(r"(?:DO|SELECT)\s+SETVAL\s*\(", re.IGNORECASE)
-"""How MariaDB's dumps tell where a sequence of numbers stands."""
+"""How MariaDB's dumps set the next number of a sequence."""
 
 _SNIFFED = 1 << 16
 _PLACEHOLDER = "\x01"
@@ -39,8 +39,8 @@ _PLACEHOLDER = "\x01"
 def read_dump(path: Path, database: str | None = None) -> Schema:
     """Read a dump in bounded memory, however many rows it holds.
 
-    `database` is that of a dump which names none; of an Oracle's it is the first part of every table's name, which is
-    its owner's otherwise. InvalidSetting where the file is no dump that is known.
+    `database` is that of a dump that names none. For Oracle it is the first part of every table's name; without it the
+    owner is. InvalidSetting if the file is no known dump.
     """
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
@@ -52,7 +52,7 @@ def read_dump(path: Path, database: str | None = None) -> Schema:
 
 
 def read_mysql(pieces: Iterable[str], database: str | None) -> Schema:
-    """Read what mysqldump or mariadb-dump wrote."""
+    """Read the output of mysqldump or mariadb-dump."""
     schema = Schema("mysql")
     for piece in split(pieces, MYSQL):
         _note_place(schema, piece.text)
@@ -67,7 +67,7 @@ def read_mysql(pieces: Iterable[str], database: str | None) -> Schema:
 
 
 def read_oracle(pieces: Iterable[str], database: str | None) -> Schema:
-    """Read what DBMS_METADATA.GET_DDL wrote, in SQL*Plus or without it."""
+    """Read the output of DBMS_METADATA.GET_DDL, with or without SQL*Plus."""
     schema = Schema("oracle")
     for piece in split(pieces, ORACLE):
         if piece.kind == "comment" or _is_refused(schema, piece):
@@ -88,7 +88,7 @@ READERS: dict[DumpKind, Callable[[Iterable[str], str | None], Schema]] = {"mysql
 
 
 def named(schema: Schema, name_of: Callable[[TableName], TableName]) -> Schema:
-    """The schema with other names of its tables."""
+    """The schema with other names for its tables."""
     tables = {}
     for name, schema_table in schema.tables.items():
         tables[name_of(name)] = replace(schema_table, table=replace(schema_table.table, table=name_of(name)))
@@ -98,7 +98,7 @@ def named(schema: Schema, name_of: Callable[[TableName], TableName]) -> Schema:
 
 
 def _owned(name: TableName, database: str | None) -> TableName:
-    """A table of Oracle by its owner, which is the database of messages that know no other."""
+    """An Oracle table named by its owner, which is the database of messages that name no other."""
     owner = name.schema or ""
     if owner == _PLACEHOLDER:
         return TableName(database or "", None, name.table)
@@ -106,7 +106,7 @@ def _owned(name: TableName, database: str | None) -> TableName:
 
 
 def _without_homeless(schema: Schema) -> Schema:
-    """The schema without tables whose owner nothing tells; they are listed."""
+    """The schema without tables of unknown owner; they are listed."""
     for name in [name for name in schema.tables if not name.database]:
         schema_table = schema.tables.pop(name)
         reason = "nothing tells its owner; say it with --database"
@@ -130,7 +130,7 @@ def _pieces(file: TextIO) -> Iterator[str]:
 
 
 def _is_refused(schema: Schema, piece: Piece) -> bool:
-    """Whether a statement is longer than any that is read; then it is listed."""
+    """Whether a statement is too long to be read; then it is listed."""
     if piece.is_cut:
         schema.unread.append(
             UnreadStatement(None, "the statement is too long to be read", piece.text[:200], piece.line)

@@ -1,4 +1,4 @@
-"""A schema held against what was imported before: what is new, gone and other, and what is then to be kept."""
+"""A schema compared with earlier imports: what is new, gone and different, and what is then to be kept."""
 
 import re
 from collections.abc import Mapping
@@ -19,17 +19,17 @@ from retable.schema_history.columns import spelling
 from retable.settings.sources import SourceSettings
 
 START = "start"
-"""How the command line spells a position before all changes that the source holds."""
+"""The command line's spelling of a position before all changes of the source."""
 
 _AT = re.compile(r"(\d{1,9}):(-?\d{1,38})(?::(-?\d{1,18}))?\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPlan:
-    """What an import of a schema comes to.
+    """The result of an import of a schema.
 
-    `changed` says in words, by table, what is other than before; `gone` are tables of which an earlier import told, and
-    this one does not: they stay as they are. `left_out` are those that the settings do not take.
+    `changed` says in words, by table, what differs from before. `gone` are tables of an earlier import that this one
+    does not have: they stay as they are. `left_out` are those that the settings do not select.
     """
 
     added: tuple[TableName, ...]
@@ -43,7 +43,7 @@ class ImportPlan:
 
 
 def read_position(text: str) -> Sequence:
-    """Read a position as the command line takes it: `start`, or `epoch:hi[:lo]` in the numbers of the source."""
+    """Read a position of the command line: `start`, or `epoch:hi[:lo]` in the numbers of the source."""
     if text == START:
         return LOWEST
     found = _AT.match(text)
@@ -56,9 +56,9 @@ def read_position(text: str) -> Sequence:
 
 
 def read_start(text: str) -> Sequence:
-    """Read where a table starts: `start`, or `epoch:hi`, behind all changes of which it is.
+    """Read the start of a table: `start`, or `epoch:hi`, which is after all changes of that `hi`.
 
-    InvalidSetting for a position between two of them, which a table cannot start at.
+    InvalidSetting for a position among the changes of one `hi`, at which a table cannot start.
     """
     if (found := _AT.match(text)) and found[3] is not None:
         raise InvalidSetting(
@@ -73,9 +73,9 @@ def format_position(position: Sequence) -> str:
 
 
 def position_of(schema: Schema, source: SourceSettings, imported: str | None) -> Sequence:
-    """Where a schema stands in the order of a source: as a person says, else as the dump itself does.
+    """The position of a schema in the order of a source: as a person declares it, else as the dump does.
 
-    InvalidSetting where neither tells it in the numbers by which the source's changes are ordered.
+    InvalidSetting if neither gives it in the numbers that order the source's changes.
     """
     if imported is not None:
         return read_position(imported)
@@ -95,7 +95,7 @@ def position_of(schema: Schema, source: SourceSettings, imported: str | None) ->
 def plan_import(
     lake: Lake, source: SourceSettings, schema: Schema, position: Sequence, origin: str, now: datetime
 ) -> ImportPlan:
-    """Say what an import changes; nothing is written."""
+    """Say what an import would change; nothing is written."""
     before = read_schema_imports(lake, source.name)
     known: dict[TableName, list[Import]] = {}
     for each in sorted(before.each, key=lambda each: each.position):
@@ -125,7 +125,7 @@ def plan_import(
 
 
 def _differences(before: list[Import], now: DeclareTable, position: Sequence) -> tuple[str, ...] | None:
-    """What is other than in the import that is in force at a position, in words; None where the table had none yet.
+    """The differences from the import in force at a position, in words; None if the table had none yet.
 
     `before` are its imports in the order of their positions.
     """

@@ -1,4 +1,4 @@
-"""A script of SQL cut into its statements, in bounded memory; rows of data are stepped over."""
+"""Splits an SQL script into its statements, in bounded memory; rows of data are skipped."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,11 +12,11 @@ PIECE = 1 << 20
 
 _DELIMITER = re.compile(r"delimiter\s+(\S+)\s*\Z", re.IGNORECASE)
 _SANDBOX = re.compile(r"/\*M?!999999\\-.*\*/\Z")
-"""What mariadb-dump begins with: to its own client a command, to every server a comment."""
+"""The first line of mariadb-dump: a command to its own client, a comment to every server."""
 
 _DATA = re.compile(r"\s*(?:INSERT|REPLACE)\s", re.IGNORECASE)
 _ROWS = re.compile(r"""(?:[^'"`;]++|'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+"|`[^`]*+`)*+""", re.DOTALL)
-"""Whole values of rows: what follows is an end, or a quote whose end is in the next piece."""
+"""Whole values of rows: then comes an end, or a quote whose end is in the next piece."""
 
 _PROGRAM = re.compile(
     r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:NON)?EDITIONABLE\s+)?"
@@ -27,7 +27,7 @@ _BEGINS = re.compile(r"\s*(?:CREATE|ALTER|COMMENT\s+ON|GRANT|DROP)\s", re.IGNORE
 _BEYOND_PROGRAM = re.compile(
     r"\s*(?:CREATE\s+(?:\w+\s+){0,3}TABLE|ALTER\s+(?:TABLE|TRIGGER)|COMMENT\s+ON|DROP\s+TABLE)\s", re.IGNORECASE
 )
-"""What begins no line of a program: it states such things as text only."""
+"""Statements that begin no line of a program, in which they occur only as text."""
 
 _COMMAND = re.compile(
     r"\s*(?:SET|PROMPT|REM|REMARK|SPOOL|WHENEVER|EXIT|QUIT|SHOW|COLUMN|CONNECT|CONN|START|DEFINE|UNDEFINE|@)(?:\s|$|@)",
@@ -39,8 +39,8 @@ _COMMAND = re.compile(
 class Piece:
     """A statement without its end, or a line of comment, and the line at which it begins.
 
-    `is_cut`: of a statement longer than any that is read only the beginning is here. `is_last`: it ended as the script
-    did, by no end of its own.
+    `is_cut`: only the beginning of a statement that is too long to be read. `is_last`: it ended with the script,
+    without a terminator.
     """
 
     kind: Literal["statement", "comment"]
@@ -51,18 +51,17 @@ class Piece:
 
     @property
     def swallows(self) -> bool:
-        """Whether it is a program without its end that took in what may be statements on tables."""
+        """Whether it is a program without its end that includes possible statements on tables."""
         is_program = self.is_last and _PROGRAM.match(self.text)
         return bool(is_program) and any(map(_BEYOND_PROGRAM.match, self.text.splitlines()))
 
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """How a database's tools write scripts.
+    """The syntax of scripts of a database's tools.
 
-    `escapes`: a backslash hides a quote. `slash`: a line that holds nothing else ends a statement, and a program ends
-    so, or where a statement on a table begins. `open_ended`: a statement may lack its end, and the next one begins on a
-    line of its own.
+    `escapes`: a backslash escapes a quote. `slash`: a line with only a slash ends a statement; a program ends so, or
+    before a statement on a table. `open_ended`: a statement may lack its end, and the next one begins on a new line.
     """
 
     quotes: str
@@ -78,7 +77,7 @@ ORACLE = Syntax("'\"", "--", slash=True, open_ended=True)
 
 
 def split(pieces: Iterable[str], syntax: Syntax) -> Iterator[Piece]:
-    """Cut a script into statements and lines of comment; `pieces` are its lines, long ones in several pieces."""
+    """Split a script into statements and lines of comment; `pieces` are its lines, long lines in several pieces."""
     cutter = _Cutter(syntax=syntax)
     for piece in pieces:
         yield from cutter.feed(piece)
@@ -88,9 +87,9 @@ def split(pieces: Iterable[str], syntax: Syntax) -> Iterator[Piece]:
 
 @dataclass(slots=True, kw_only=True)
 class _Cutter:
-    """The place in a script: inside which quote or comment, and what of a statement was read.
+    """The state in a script: the open quote or comment, and the part of a statement that was read.
 
-    `depth` counts open parentheses; `skips` is set where the statement is one of data.
+    `depth` counts open parentheses; `skips` is set in a statement of data.
     """
 
     syntax: Syntax
@@ -131,14 +130,14 @@ class _Cutter:
 
     # --- lines ---------------------------------------------------------------------------------------------------
     def _end_open(self, piece: str) -> Iterator[Piece]:
-        """End a statement that lacks its end where the next one begins."""
+        """End a statement that lacks its end before the next one begins."""
         if not (self.syntax.open_ended and self.size and _BEGINS.match(piece)):
             return
         if _BEYOND_PROGRAM.match(piece) if _PROGRAM.match(self._head()) else self.depth == 0:
             yield from self.flush()
 
     def _whole_line(self, piece: str) -> Iterable[Piece] | None:
-        """What a line is that belongs to no statement; None for any other."""
+        """The kind of a line that belongs to no statement; None for any other line."""
         text = piece.strip()
         if self.syntax.slash and text == "/":
             return list(self.flush())
@@ -155,13 +154,13 @@ class _Cutter:
 
     # --- characters ----------------------------------------------------------------------------------------------
     def _step(self, piece: str, at: int) -> tuple[int, bool]:
-        """Go on to the next character that means something; True where the statement ends there."""
+        """Advance to the next significant character; True if the statement ends there."""
         if self.hidden:
             self.hidden = False
             self._keep(piece[at : at + 1])
             return at + 1, False
         if self.skips and not self.inside and self.syntax.escapes:
-            at = _ROWS.match(piece, at).end()  # type: ignore[union-attr]  # it matches nothing at all, too
+            at = _ROWS.match(piece, at).end()  # type: ignore[union-attr]  # it also matches an empty text
         found = self._finder().search(piece, at)
         if found is None:
             self.hidden = self.syntax.escapes and self.inside in ("'", '"') and _ends_hiding(piece, at)
@@ -184,7 +183,7 @@ class _Cutter:
         return end, False
 
     def _finder(self) -> re.Pattern[str]:
-        """What ends the quote or the comment, or, outside of both, whatever means something."""
+        """The pattern of the end of the quote or comment, or, outside of both, of any significant character."""
         key = self.inside or self.delimiter
         if key not in self._finders:
             self._finders[key] = re.compile(self._pattern(), re.DOTALL)
@@ -214,6 +213,6 @@ class _Cutter:
 
 
 def _ends_hiding(piece: str, at: int) -> bool:
-    """Whether a piece ends in a backslash that hides the first character of the next one."""
+    """Whether a piece ends in a backslash that escapes the first character of the next one."""
     tail = piece[at:]
     return (len(tail) - len(tail.rstrip("\\"))) % 2 == 1

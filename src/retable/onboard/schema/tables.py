@@ -1,4 +1,4 @@
-"""The tables of a schema as its statements tell them, and what of them is not understood."""
+"""The tables of a schema as its statements declare them, and what was not understood."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ _EXCERPT = 200
 
 @dataclass(frozen=True, slots=True)
 class UnreadStatement:
-    """A statement that is not understood: of which table, where known, why, and at which line it begins."""
+    """A statement that is not understood: its table, if known, the reason, and the line at which it begins."""
 
     table: TableName | None
     reason: str
@@ -51,7 +51,7 @@ class DeclaredTable:
 class Schema:
     """The tables by name as they are after all statements, and what was not understood, in order.
 
-    `place` is where in its log the dump was taken, as the database's own tools say it; `marks` are further words on it.
+    `place` is the dump's position in its log, as the database's own tools give it; `marks` are further notes on it.
     """
 
     dialect: str
@@ -61,7 +61,7 @@ class Schema:
     marks: list[str] = field(default_factory=list)
 
     def take(self, changes: Iterable[SchemaChange], statement: str, line: int) -> None:
-        """Take what one statement means."""
+        """Apply the meaning of one statement."""
         for change in changes:
             reason = self._take(change, statement)
             if reason is not None:
@@ -126,7 +126,7 @@ class Schema:
         return None
 
     def comment(self, table: TableName, column: str, text: str) -> None:
-        """Take the comment of a column, where the table is told."""
+        """Apply the comment of a column, if the table is declared."""
         known = self.tables.get(table)
         if known is not None:
             columns = tuple(replace(c, comment=text) if c.name == column else c for c in known.table.columns)

@@ -1,4 +1,4 @@
-"""What the address of a database asks of TLS, as its driver takes it: honoured, or refused by name."""
+"""The TLS options of a database address, in the form of its driver: honoured, or refused by name."""
 
 import re
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ _SPELLED = "sslMode, useSSL, requireSSL, verifyServerCertificate, ssl_ca, ssl_ce
 
 
 def tls_of(backend: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Give the options for the driver of a database; InvalidSetting names one about TLS that cannot be honoured.
+    """Give the options for the driver of a database; InvalidSetting names a TLS option that cannot be honoured.
 
-    PostgreSQL's are libpq's, and JDBC's `ssl=true`, which is `verify-full`; MySQL's and MariaDB's are those of their
-    JDBC drivers, with files of PEM as `ssl_ca`, `ssl_cert`, `ssl_key`.
+    PostgreSQL's are libpq's, and JDBC's `ssl=true`, which is `verify-full`. MySQL's and MariaDB's are those of their
+    JDBC drivers, with PEM files as `ssl_ca`, `ssl_cert`, `ssl_key`.
     """
     options = {name.lower(): value for name, value in options.items() if _ABOUT.search(name)}
     match backend:
@@ -57,12 +57,12 @@ def _mysql(options: Mapping[str, str]) -> dict[str, str]:
         return {"ssl_disabled": "true"}
     if mode == "preferred" and not files:
         return {}
-    # Where any of these is given, the driver refuses a server without TLS.
+    # If any of these is given, the driver refuses a server without TLS.
     return {**files, "ssl_check_hostname": str(mode == "verify_identity").lower()}
 
 
 def _old_mode(options: Mapping[str, str]) -> str:
-    """What the options say that were before `sslMode`."""
+    """The meaning of the options that existed before `sslMode`."""
     if "usessl" in options and not _is_true(options, "usessl"):
         return "disabled"
     if _is_true(options, "verifyservercertificate"):

@@ -1,1 +1,1 @@
-"""What the shop and its people do: rows, columns, keys, tables."""
+"""The actions of the shop and its people: rows, columns, keys, tables."""

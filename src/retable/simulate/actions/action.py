@@ -1,4 +1,4 @@
-"""One thing that a shop can do."""
+"""One possible action of a shop."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ def any_table(_: Table) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What to do with a table that `fits`, and how often beside other actions. False: it came to nothing.
+    """An action on a table that `fits`, and its frequency relative to others. False: it had no effect.
 
-    Where the shop has no table at all the name is empty.
+    If the shop has no table at all, the name is empty.
     """
 
     act: Callable[[Shop, str], bool | None]

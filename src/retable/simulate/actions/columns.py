@@ -1,4 +1,4 @@
-"""What people do to the columns of a table: ALTER TABLE, each with its text and its true outcome."""
+"""Changes of a table's columns: ALTER TABLE, each with its text and its true result."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -50,7 +50,7 @@ def _add_column(shop: Shop, name: str) -> bool:
 
 
 def _put(pen: Pen, layout: Layout, column: Column, source: str | None, at: int) -> str:
-    """Put a column at a place: 0 is the end, 1 the front, then behind one of the others; gives the clause's ending."""
+    """Put a column at a position: 0 is the end, 1 the front, else after another column; gives the end of the clause."""
     if at == 0:
         layout.append((column, source))
         return ""
@@ -73,7 +73,7 @@ def _drop_column(shop: Shop, name: str) -> bool:
 
 
 def _drop_and_add_column(shop: Shop, name: str) -> bool:
-    """A column goes, and another of its name but of another type comes: by two statements, or by one."""
+    """A column is dropped, and another of its name but of another type is added: by two statements, or by one."""
     reserved = shop.reserved.get(name, frozenset())
     loose = [column for column in _loose_columns(shop.tables[name]) if column.name.lower() not in reserved]
     if len(shop.tables[name].columns) < 3 or not loose:
@@ -107,7 +107,7 @@ def _rename_column(shop: Shop, name: str) -> bool:
 
 
 def _swap_columns(shop: Shop, name: str) -> bool:
-    """Two columns trade names in one statement: CHANGE a b …, CHANGE b a …"""
+    """Two columns exchange names in one statement: CHANGE a b …, CHANGE b a …"""
     reserved = shop.reserved.get(name, frozenset())
     columns = [column for column in shop.tables[name].columns if column.name.lower() not in reserved]
     if len(columns) < 2:
@@ -123,7 +123,7 @@ def _swap_columns(shop: Shop, name: str) -> bool:
 
 
 def _move_column(shop: Shop, name: str) -> bool:
-    """MODIFY with a place: the order of columns changes, and nothing else."""
+    """MODIFY with a position: only the order of columns changes."""
     table = shop.tables[name]
     if len(table.columns) < 2:
         return False
@@ -176,7 +176,7 @@ def modify(shop: Shop, name: str, old: Column, new: Column, holds: bool) -> None
 
 
 def widened(kind: ColumnType) -> ColumnType | None:
-    """The next wider type that keeps every value and that Iceberg can promote to; None where there is none."""
+    """The next wider type that keeps every value and that Iceberg can promote to; None if there is none."""
     match kind.base:
         case base if base in _STEP and not (kind.unsigned and _STEP[base] == "bigint"):
             return replace(kind, base=_STEP[base], arguments=())

@@ -1,4 +1,4 @@
-"""Statements that Retable may hold on, though the source goes on after them: as its settings have it."""
+"""Statements that Retable may hold on, depending on its settings, although the source continues."""
 
 from retable.simulate.actions.action import Action
 from retable.simulate.actions.columns import modify

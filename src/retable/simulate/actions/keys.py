@@ -1,4 +1,4 @@
-"""What people do to the primary keys of the shop's tables: rows stay as they are, and are known by something else."""
+"""Changes of the primary keys of the shop's tables: rows stay, but have another identity."""
 
 from itertools import permutations
 
@@ -17,7 +17,7 @@ def _drop_primary_key(shop: Shop, name: str) -> None:
 
 
 def _change_primary_key(shop: Shop, name: str) -> bool:
-    """ADD PRIMARY KEY, of a table that has one together with its drop: columns that tell all rows apart today."""
+    """ADD PRIMARY KEY, together with the drop of an existing one: columns that identify all present rows."""
     table, pen = shop.tables[name], shop.pen()
     others = [keys for keys in _possible_keys(table) if keys != table.keys]
     if not others:

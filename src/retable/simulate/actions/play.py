@@ -36,9 +36,9 @@ def simulate(
 ) -> History:
     """Run a shop for this many actions of these kinds and give its history; equal draws give equal histories.
 
-    `database` is the name under which the shop's tables stand.
-    The tables that are `loaded` have `rows` rows each before the log begins; the others are created as its beginning.
-    HELD_KINDS come only if they are named; a kind that is named twice comes twice as often.
+    `database` is the name of the database of the shop's tables. The tables that are `loaded` have `rows` rows each
+    before the log begins; the others are created at its beginning. HELD_KINDS occur only if they are named; a kind
+    named twice occurs twice as often.
     """
     names = list(kinds)
     for name in names:
@@ -55,7 +55,7 @@ def simulate(
 
 
 def _act(shop: Shop, weighted: list[str]) -> None:
-    """Take the first of a few actions that can be taken; none of them may be, as with no table left."""
+    """Take the first possible one of a few actions; there may be none, as with no table left."""
     shop.tick()
     for _ in range(_TRIES):
         kind = pick(shop.chance, weighted)

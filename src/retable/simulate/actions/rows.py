@@ -1,4 +1,4 @@
-"""What the shop does with rows: each action is one transaction on a table that fits it."""
+"""Actions on rows: each is one transaction on a table that fits it."""
 
 from retable.simulate.actions.action import Action
 from retable.simulate.columns import Row
@@ -60,7 +60,7 @@ def _update_twice(shop: Shop, name: str) -> None:
 
 
 def _no_op_update(shop: Shop, name: str) -> None:
-    """An UPDATE that changes nothing and is logged all the same, as some servers and triggers have it."""
+    """An UPDATE that changes nothing and is logged all the same, as some servers and triggers do."""
     (key,) = shop.pick_rows(name)
     with shop.transaction() as work:
         work.update(name, (key, shop.tables[name].rows[key]))
@@ -73,7 +73,7 @@ def _change_key(shop: Shop, name: str) -> None:
 
 
 def _shift_keys(shop: Shop, name: str) -> None:
-    """Two rows by one statement, the second into the place that the first left: `SET id = id + 1`."""
+    """Two rows by one statement, the second into the position that the first left: `SET id = id + 1`."""
     first, second = shop.pick_rows(name, 2)
     fresh = shop.moved(name, second, shop.fresh_key(name))
     with shop.transaction() as work:
@@ -81,7 +81,7 @@ def _shift_keys(shop: Shop, name: str) -> None:
 
 
 def _swap_keys(shop: Shop, name: str) -> None:
-    """Two rows trade keys in one transaction, through a third key."""
+    """Two rows exchange keys in one transaction, through a third key."""
     first, second = shop.pick_rows(name, 2)
     spare = shop.fresh_key(name)
     with shop.transaction() as work:
@@ -100,7 +100,7 @@ def _delete_many(shop: Shop, name: str) -> None:
 
 
 def _delete_and_insert(shop: Shop, name: str) -> None:
-    """A row goes and another comes under its key, in one transaction: REPLACE."""
+    """A row is deleted and another inserted under its key, in one transaction: REPLACE."""
     (key,) = shop.pick_rows(name)
     fresh = shop.changed(name, key)
     with shop.transaction() as work:
@@ -109,7 +109,7 @@ def _delete_and_insert(shop: Shop, name: str) -> None:
 
 
 def _insert_and_delete(shop: Shop, name: str) -> None:
-    """A row that nobody ever sees."""
+    """A row that no reader ever sees."""
     row = shop.new_row(name)
     with shop.transaction() as work:
         work.insert(name, row)
@@ -124,7 +124,7 @@ def _insert_into_all(shop: Shop, _: str) -> None:
 
 
 def _roll_back(shop: Shop, name: str) -> None:
-    """A transaction that is rolled back: nothing of it is logged, but numbers that it took stay taken."""
+    """A transaction that is rolled back: nothing of it is logged, but the numbers that it took stay used."""
     (key,) = shop.pick_rows(name)
     with shop.transaction() as work:
         work.insert(name, shop.new_row(name))

@@ -1,4 +1,4 @@
-"""What each kind of DDL statement does to the tables: the truth of it, without its text."""
+"""The effect of each kind of DDL statement on the tables, without its text."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -65,7 +65,7 @@ class TruncateTable:
 
 @dataclass(frozen=True, slots=True)
 class RenameTables:
-    """Renames, one after the other as MySQL takes them; producers file them under the first new name."""
+    """Renames, one after the other as in MySQL; producers file them under the first new name."""
 
     pairs: tuple[tuple[str, str], ...]
     kind: str = "RENAME"
@@ -104,9 +104,9 @@ class NoChange:
 
 @dataclass(frozen=True, slots=True)
 class AlterTable:
-    """The table's new columns, each with the old column that it comes from, or None for one that is added.
+    """The table's new columns, each with the old column that it comes from, or None for an added column.
 
-    However many clauses the statement has, they take effect at once; that is why they are told by their outcome.
+    All clauses of a statement take effect at once, so only their common result is recorded.
     """
 
     table: str
@@ -135,9 +135,9 @@ class AlterTable:
 
 
 def converted(value: Value, column: Column) -> Value:
-    """The value as MySQL keeps it when its column takes the type of `column`: a decimal is rounded half away from zero.
+    """The value as MySQL keeps it if its column gets the type of `column`: a decimal is rounded half away from zero.
 
-    Of other changes only those without loss are known.
+    Of other changes only those without loss are supported.
     """
     kind = column.type
     match value:

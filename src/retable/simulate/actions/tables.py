@@ -1,4 +1,4 @@
-"""What people do to the shop's tables as wholes: DDL statements, each with its text and its true outcome."""
+"""Actions on whole tables: DDL statements, each with its text and its true result."""
 
 from retable.simulate.actions.action import Action
 from retable.simulate.actions.statements import (
@@ -26,7 +26,7 @@ def create(shop: Shop, name: str) -> None:
 
 
 def _free_names(shop: Shop) -> list[str]:
-    """Names for a table that is no loaded one: the settings of those stand under the names that they had."""
+    """Names for a table that is not loaded: the settings of loaded tables are under all names that they had."""
     return [name for name in TABLE_NAMES if name not in shop.tables and name not in shop.reserved]
 
 
@@ -71,7 +71,7 @@ def _create_like(shop: Shop, name: str) -> bool:
 
 
 def _create_select(shop: Shop, name: str) -> bool:
-    """CREATE TABLE … SELECT as the log has it: a plain CREATE, and the rows as inserts. The key does not come along."""
+    """CREATE TABLE … SELECT as the log has it: a plain CREATE without the key, and the rows as inserts."""
     free = _free_names(shop)
     if not free or len(shop.tables) >= _MOST_TABLES:
         return False
@@ -117,7 +117,7 @@ def _truncate(shop: Shop, name: str) -> None:
 
 
 def _rename_table(shop: Shop, name: str) -> bool:
-    """RENAME TABLE or ALTER TABLE … RENAME TO a name that nobody has."""
+    """RENAME TABLE or ALTER TABLE … RENAME TO an unused name."""
     free = _free_names(shop)
     if not free:
         return False
@@ -131,7 +131,7 @@ def _rename_table(shop: Shop, name: str) -> bool:
 
 
 def _swap_tables(shop: Shop, name: str) -> bool:
-    """Two tables trade names by a chain of renames in one statement, as a migration brings a new copy live."""
+    """Two tables exchange names by a chain of renames in one statement, as a migration brings a new copy live."""
     others = [other for other in shop.tables if other != name and other not in shop.reserved]
     if not others or name in shop.reserved or _ASIDE in shop.tables:
         return False

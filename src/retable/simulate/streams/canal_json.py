@@ -3,7 +3,7 @@
     {"data":[{"id":"1"}],"database":"shop","es":1772323200000,"gtid":"","id":7,"isDdl":false,
      "mysqlType":{"id":"bigint"},"old":null,"pkNames":["id"],"sql":"","sqlType":{"id":-5},"table":"t",…}
 
-Order is the offset. Rows that one statement changed are one message; values are text, in the forms of Canal 1.1.7.
+The order is the offset. Rows that one statement changed are one message; values are text, as in Canal 1.1.7.
 """
 
 import json
@@ -30,7 +30,7 @@ _SQL_TYPES = {
 
 
 def write(history: History) -> Stream:
-    """Write the history as messages, in the order of the binlog; no-one can tell a repetition."""
+    """Write the history as messages, in the order of the binlog; repetitions cannot be recognised."""
     return Stream(NAME, tuple(_messages(history)), by_offset=True)
 
 
@@ -131,7 +131,7 @@ def _image(columns: tuple[Column, ...], row: Row) -> dict[str, str | None]:
 
 
 def _sql_type(kind: ColumnType, value: Value) -> int:
-    """A code of java.sql.Types; that of an unsigned number grows with the value."""
+    """A code of java.sql.Types; for an unsigned number it depends on the value."""
     if kind.is_whole and kind.unsigned and isinstance(value, int) and value > kind.bounds[1] // 2:
         return {"bigint": _DECIMAL, "int": _BIGINT}.get(kind.base, _INT)
     return _SQL_TYPES[kind.base]
@@ -158,7 +158,7 @@ def wire_value(column: Column, value: Value) -> str | None:
 
 
 def _decimal(value: Decimal) -> str:
-    """All digits, but a fraction of nothing but zeros is one zero."""
+    """All digits, but a fraction of only zeros is one zero."""
     whole, point, fraction = f"{value:f}".partition(".")
     return f"{whole}.0" if point and not fraction.strip("0") else f"{whole}{point}{fraction}"
 

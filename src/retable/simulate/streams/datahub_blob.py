@@ -3,7 +3,7 @@
     {"schema":{"dataColumn":[{"name":"id","type":"LONG"}],"primaryKey":["id"],"source":{"dbType":"MySQL",…}},
      "payload":{"after":{"dataColumn":{"id":1}},"sequenceId":"1772323200000001004","op":"INSERT",…},"version":"0.0.1"}
 
-It is the record of `streamx_json`, without the parts of the envelope that are empty; a row keeps its nulls.
+It is the record of `streamx_json`, without the empty parts of the envelope; a row keeps its nulls.
 """
 
 import json

@@ -3,8 +3,8 @@
     {"_sequence_id_":"1772323200000001004","_operation_type_":"I","_excute_time_":"1772323200000",
      "_source_table_":"t","_before_image_":"N","_after_image_":"Y","id":"1"}
 
-The header `tuple_schema` tells the topic's columns. Order is `_sequence_id_`, which the two halves of an update share;
-rows of the full load have "-1". Statements and heartbeats never come: the tables must stand before the log begins.
+The header `tuple_schema` contains the topic's columns. The order is `_sequence_id_`, which both halves of an update
+share; rows of the full load have "-1". There are no statements or heartbeats: the tables must exist before the log.
 """
 
 import json
@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WHOLE = {"tinyint": "tinyint", "smallint": "smallint", "mediumint": "integer", "int": "integer", "bigint": "bigint"}
 _TYPES = _WHOLE | {"decimal": "decimal", "double": "double", "datetime": "timestamp", "timestamp": "timestamp"}
 _WIDER = {"tinyint": "smallint", "smallint": "integer", "int": "bigint", "bigint": "decimal"}
-"""Where an unsigned number fits."""
+"""A type that an unsigned number fits into."""
 
 
 def write(history: History) -> Stream:
@@ -79,7 +79,7 @@ def _type(kind: ColumnType) -> str:
 
 
 def wire_value(value: Value) -> str | None:
-    """A value as DataHub delivers it: text, an instant in microseconds; a wall clock is taken as one of UTC."""
+    """A value as DataHub delivers it: text, an instant in microseconds; a wall clock counts as UTC."""
     match value:
         case None:
             return None

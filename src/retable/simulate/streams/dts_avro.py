@@ -4,7 +4,7 @@
      "tags":{"pk_uk_info":"{\\"PRIMARY\\":[\\"id\\"]}"},"fields":[{"name":"id","dataTypeNumber":8}],
      "beforeImages":[{"Integer":{…}}],"afterImages":[{"Integer":{…}}]}
 
-Each message is one bare record of Avro, in the older version of its schema. Order is the offset.
+Each message is one Avro record without framing, in the older version of its schema. The order is the offset.
 """
 
 import json
@@ -27,13 +27,13 @@ _OPERATIONS = (
     *("INSERT", "UPDATE", "DELETE", "DDL", "BEGIN", "COMMIT", "ROLLBACK", "ABORT", "HEARTBEAT", "CHECKPOINT"),
     *("COMMAND", "FILL", "FINISH", "CONTROL", "RDB", "NOOP", "INIT"),
 )
-"""The operations, each by its place in the schema."""
+"""The operations, each at its index in the schema."""
 
 _BRANCHES = (
     *("null", "Integer", "Character", "Decimal", "Float", "Timestamp", "DateTime", "TimestampWithTimeZone"),
     *("BinaryGeometry", "TextGeometry", "BinaryObject", "TextObject", "EmptyObject"),
 )
-"""The kinds of a value, each by its place in the schema's union."""
+"""The kinds of a value, each at its index in the schema's union."""
 
 _TYPE_NUMBERS = {
     **dict(zip(("tinyint", "smallint", "mediumint", "int", "bigint"), (1, 2, 9, 3, 8), strict=True)),
@@ -43,11 +43,11 @@ _TYPE_NUMBERS = {
 """MySQL's own numbers of its types."""
 
 _NULL = b"\0"
-"""Null of Avro, the first type of every union."""
+"""Avro's null, the first type of every union."""
 
 
 def write(history: History) -> Stream:
-    """Write the history as messages, in the order of the binlog; no-one can tell a repetition."""
+    """Write the history as messages, in the order of the binlog; repetitions cannot be recognised."""
     return Stream(NAME, tuple(_messages(history)), by_offset=True)
 
 
@@ -78,7 +78,7 @@ def _entry(history: History, entry: Entry) -> Message:
 
 
 def _heartbeats(position: int, after: int, until: int) -> Iterator[Message]:
-    """One for every full minute: the log holds nothing older that is still to come."""
+    """One for every full minute: the log holds no older entry that is still to come."""
     for at_ms in range((after + 1) * _MINUTE_MS, (until + 1) * _MINUTE_MS, _MINUTE_MS):
         yield _message("heartbeat", position, at_ms, None, _record(position, at_ms, "HEARTBEAT", None, {}))
 
@@ -169,7 +169,7 @@ def _record(
 
 
 def _long(number: int) -> bytes:
-    """A number of up to 64 bits: zigzag, seven bits a byte, the lowest first."""
+    """A number of up to 64 bits: zigzag, seven bits per byte, the lowest first."""
     rest, octets = number << 1 ^ number >> 63, bytearray()
     while rest > 0x7F:
         octets.append(rest & 0x7F | 0x80)
@@ -186,7 +186,7 @@ def _text(content: str) -> bytes:
 
 
 def _branch(number: int, *parts: bytes) -> bytes:
-    """A value of a union, behind the place of its type in it."""
+    """A value of a union, after the index of its type in it."""
     return _long(number) + b"".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""The formats that a history is written in: what each can tell, and what settings must say where it is silent."""
+"""The formats that a history is written in: what each can express, and what settings must declare for it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -36,12 +36,13 @@ def _open_types(history: History) -> TableSettings:
 class Format:
     """One format of the simulator.
 
-    `write` takes the history, and options where the format has some. `kinds` are the actions that it can tell, `loaded`
-    the tables that must stand before the log begins. `by_offset`: its order is that of the queue and nothing else.
-    `arriving` are the kinds that several messages at one place tell, which only their arrival orders. `partial`: an
-    update tells some columns of a row, so it means nothing before the row is there.
-    `schema` is what it puts between database and table. `source` and `tables` are what settings must say of the source
-    and of its tables. `as_source` makes of a history what the format's own database would hold.
+    `write` takes the history, and options if the format has any. `kinds` are the actions that it can express, `loaded`
+    the tables that must exist before the log. `by_offset`: only the queue orders it. `arriving` are kinds that become
+    several messages at one position, ordered by arrival. `partial`: an update contains only some columns, so it needs
+    an earlier row.
+
+    `schema` is the name between database and table. `source` and `tables` are the settings that it requires.
+    `as_source` converts a history to the contents of the format's own database.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Format:
 
     @property
     def tells_statements(self) -> bool:
-        """Whether statements come, so that columns have the order that they have at the source."""
+        """Whether statements come, so that columns have the order of the source."""
         return "create_table" in self.kinds
 
 
@@ -72,7 +73,7 @@ def _loaded_only(
     source: Mapping[str, str] | None = None,
     as_source: Callable[[History], History] = _as_it_is,
 ) -> Format:
-    """A format without statements: every table stands from the beginning, and settings tell its key and its types."""
+    """A format without statements: all tables exist from the beginning, and settings declare their keys and types."""
 
     def tables(history: History) -> TableSettings:
         return loaded_settings(history, schema)
@@ -93,7 +94,7 @@ def _loaded_only(
 
 
 _WITH_ROW_IDS = tuple(kind for kind in (*ROW_KINDS, *DDL_KINDS) if kind != "drop_primary_key")
-"""Rows that lose their key are known by hidden row ids from then on, which no event tells of those that stand."""
+"""Rows that lose their key get hidden row ids, which no event gives for existing rows."""
 
 FORMATS: dict[str, Format] = {
     each.name: each
@@ -113,7 +114,7 @@ FORMATS: dict[str, Format] = {
         Format(name=datahub_blob.NAME, write=datahub_blob.write, kinds=_WITH_ROW_IDS, tables=_open_types),
         _loaded_only(datahub_tuple.NAME, datahub_tuple.write, source={"database": "shop", "binary_encoding": "base64"}),
         _loaded_only(lindorm_debezium.NAME, lindorm_debezium.write, by_offset=True, schema=lindorm_debezium.NAMESPACE),
-        # A table with bytes is created in the log: of a null nothing tells DTS's bytes and text apart.
+        # A table with bytes is created in the log: a null does not show whether its column is bytes or text.
         Format(name=dts_avro.NAME, write=dts_avro.write, by_offset=True, loaded=("stock",), tables=_open_types),
     )
 }

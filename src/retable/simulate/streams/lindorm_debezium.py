@@ -3,8 +3,8 @@
     {"schema":{},"payload":{"op":"u","ts_ms":1772323200900,"before":{"id":1,"c":"x"},"after":{"id":1},
      "source":{"version":"v2.0","db":"shop","namespace":"default","table":"t","ts_ms":1772323200000}}}
 
-Order is the offset. A column that an update made null is left out of its row. Statements and heartbeats never come: the
-tables must stand before the log begins.
+The order is the offset. A column that an update made null is left out of its row. There are no statements and
+heartbeats: the tables must exist before the log begins.
 """
 
 import json
@@ -36,7 +36,7 @@ class Options:
 
 
 def write(history: History, options: Options | None = None) -> Stream:
-    """Write the rows of the history as messages, in their order; no-one can tell a repetition."""
+    """Write the rows of the history as messages, in their order; repetitions cannot be recognised."""
     return Stream(NAME, tuple(_messages(history, options or Options())), by_offset=True)
 
 
@@ -91,7 +91,7 @@ def wire_type(kind: ColumnType) -> str:
 
 
 def wire_value(column: Column, value: Value) -> int | float | str | None:
-    """A value as it stands in a row."""
+    """A value as a row of the message has it."""
     match value:
         case Decimal():
             return f"{value:f}"

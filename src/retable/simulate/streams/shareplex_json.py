@@ -4,10 +4,9 @@
              "trans":"7.0.4","seq":1,"size":1,"table":"SHOP.orders","idx":"1/1","posttime":"2026-03-01T00:00:00"},
      "data":{"note":null},"key":{"id":"1","note":"x"}}
 
-An update has the columns that changed, and the old values of these and of the key. Order is `scn`, one for a
-transaction, and `seq`. TRUNCATE is the only statement that comes: the tables must stand before the log begins, and
-their rows are its first inserts. Oracle has no empty text: write the history that `as_oracle` gives, and compare with
-its truth.
+An update has the columns that changed, and the old values of these and of the key. The order is `scn`, one for each
+transaction, and `seq`. TRUNCATE is the only statement: the tables must exist before the log begins, and their rows are
+its first inserts. Oracle has no empty text: write the history that `as_oracle` gives, and compare with its truth.
 """
 
 import json
@@ -34,7 +33,7 @@ _LATENCY_MS = 900
 
 
 def as_oracle(history: History) -> History:
-    """The same history in a database that keeps an empty text as null."""
+    """The same history in a database that stores empty text as null."""
     loaded = {
         name: Table(table.columns, table.keys, {key: _without_empty(row) for key, row in table.rows.items()})
         for name, table in history.loaded.items()
@@ -89,7 +88,7 @@ def _row(change: RowChange, scn: int, number: int, size: int) -> Message:
 
 
 def row_id(change: RowChange) -> str:
-    """Where Oracle keeps the row: of a table with a key it is not read, so any address will do."""
+    """Oracle's address of the row; it is not read for a table with a key, so any address will do."""
     number = crc32(change.table.encode()) if change.row_id is None else change.row_id
     return f"AAATGpAAIA{number:08x}"
 

@@ -1,4 +1,4 @@
-"""Messages as a producer wrote them, one after the other, before any queue had them."""
+"""Messages as a producer wrote them, one after the other, before they entered a queue."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,11 +11,11 @@ MessageKind = Literal["load", "row", "statement", "mark", "heartbeat"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `position` is the place in the binlog after which the truth is what the messages up to here say.
+    """One message. `position` is the binlog position up to which the messages so far describe the truth.
 
-    It is 0 for the full load; a heartbeat's is that of the entry before it. `time_ms` is when the producer wrote it.
-    `key` is the message's key, by whose hash a producer chooses the partition; without one it takes any. `value` is
-    text or bytes as the format has it, None for a tombstone. `repeatable` says whether a reader can tell a repetition.
+    It is 0 for the full load; a heartbeat has that of the entry before it. `time_ms` is when the producer wrote it.
+    `key` is the message's key, whose hash decides the partition; without a key any is possible. `value` is text or
+    bytes as the format has it, None for a tombstone. `repeatable`: whether a reader can recognise a repetition.
     """
 
     kind: MessageKind
@@ -29,7 +29,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """All messages of a history in one format. `by_offset`: their order is that of the queue and nothing else."""
+    """All messages of a history in one format. `by_offset`: their order is only that of the queue."""
 
     format: str
     messages: tuple[Message, ...]
@@ -37,6 +37,6 @@ class Stream:
 
 
 def row_key(change: RowChange, row: Row) -> str:
-    """What hashing by key spreads: the table, and in it the key's values, or the hidden row id."""
+    """The value that is hashed for the partition: the table, with the key's values or the hidden row id."""
     places = [[column.name for column in change.columns].index(key) for key in change.keys]
     return f"{change.table}/{[row[place] for place in places] if places else change.row_id}"

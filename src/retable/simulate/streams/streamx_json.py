@@ -3,7 +3,7 @@
     {"schema":{"dataColumn":[{"name":"id","type":"LONG"}],"primaryKey":["id"],"source":{"dbType":"MySQL",…}},
      "payload":{"before":null,"after":{"dataColumn":{"id":1}},"sequenceId":"1772323200000001004","op":"INSERT",…},…}
 
-Order is `sequenceId`; rows of the full load have "-1". Every row is a message of its own, an update one or two.
+The order is `sequenceId`; rows of the full load have "-1". Every row is a separate message, an update one or two.
 """
 
 import json
@@ -27,15 +27,15 @@ ROW_ID = "#alibaba_rds_row_id#"
 _MINUTE_MS = 60_000
 _LATENCY_MS = 900
 _DDL_META = "rO0ABXQACXNpbXVsYXRlZA=="
-"""What stands in `ddlMeta`: a Java-serialized text, which nobody must read."""
+"""The contents of `ddlMeta`: a Java-serialized text, which must not be read."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the task is set: updates as two messages ("halves"), as one ("whole"), or now so, now so ("mixed").
+    """The configuration of the task: updates as two messages ("halves"), as one ("whole"), or either ("mixed").
 
-    `row_ids`: tables without a key carry the hidden row id. `marks`: TRANSACTION_BEGIN and TRANSACTION_END come.
+    `row_ids`: tables without a key carry the hidden row id. `marks`: TRANSACTION_BEGIN and TRANSACTION_END are written.
     """
 
     updates: Literal["halves", "whole", "mixed"] = "mixed"
@@ -50,7 +50,7 @@ def write(history: History, options: Options | None = None) -> Stream:
 
 
 def sequence_id(history: History, position: int) -> int:
-    """The `sequenceId` of a position of the binlog: the task's start, and a counter."""
+    """The `sequenceId` of a binlog position: the task's start, and a counter."""
     return history.loaded_at_ms * 1_000_000 + position
 
 
@@ -75,7 +75,7 @@ class _Writer:
         yield from self._heartbeats(last, minute, -(-self.history.ended_at_ms // _MINUTE_MS))
 
     def _load(self, name: str, table: Table) -> Iterator[Message]:
-        """Rows of the full load know no time; the same row twice is told apart only by a key."""
+        """Rows of the full load have no time; only a key distinguishes the same row twice."""
         stamp = {"eventTime": -1, "systemTime": self.history.loaded_at_ms, "checkpointTime": -1}
         for key, row in table.rows.items():
             row_id = key if isinstance(key, int) else None
@@ -133,7 +133,7 @@ class _Writer:
         return self._message("mark", mark, "", payload, self._source(None))
 
     def _heartbeats(self, position: int, after: int, until: int) -> Iterator[Message]:
-        """One for every full minute: the log holds nothing older that is still to come."""
+        """One for every full minute: the log holds no older entry that is still to come."""
         if not self.options.heartbeats:
             return
         schema = {"dataColumn": None, "primaryKey": None, "source": None}
@@ -186,7 +186,7 @@ class _Writer:
 
 
 def wire_type(kind: ColumnType) -> str:
-    """StreamX's word for a type: six families, without lengths."""
+    """StreamX's name for a type: six families, without lengths."""
     if kind.is_whole:
         return "LONG"
     match kind.base:
@@ -200,7 +200,7 @@ def wire_type(kind: ColumnType) -> str:
 
 
 def wire_value(column: Column, value: Value) -> int | float | str | None:
-    """A value as it stands in `dataColumn`: times as epoch milliseconds in UTC, decimals as text with all digits."""
+    """A value as in `dataColumn`: times as epoch milliseconds in UTC, decimals as text with all digits."""
     match value:
         case Decimal():
             return f"{value:f}"

@@ -1,11 +1,11 @@
-"""debezium_json: the history as Debezium's connector of MySQL writes it, snapshot and all.
+"""debezium_json: the history as Debezium's MySQL connector writes it, with the snapshot.
 
     {"schema":{…},"payload":{"before":null,"after":{"id":1,"total":"ASw="},"source":{"connector":"mysql","name":"erp",
      "snapshot":"false","db":"shop","table":"t","file":"bin.000003","pos":132,"row":0,…},"op":"c","ts_ms":1772323200900}}
 
-Order is the binlog's file and place, and the row of the event. A changed key is a delete and a create at one place, and
-a null value follows every delete. A statement over several tables comes as one for each, all at one place. The
-connector's modes are its defaults, but for `skipped.operations=none`: TRUNCATE is in the stream.
+The order is the binlog's file and position, and the row of the event. A changed key is a delete and a create at one
+position, and a null value follows every delete. A statement over several tables comes once for each, all at one
+position. The connector's modes are its defaults, except `skipped.operations=none`: TRUNCATE is in the stream.
 """
 
 import json
@@ -43,7 +43,7 @@ _HEADER_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the connector and its converter are set.
+    """The configuration of the connector and its converter.
 
     `schemas`: each message has its schema part. `transactions`: provide.transaction.metadata. `tombstones`:
     tombstones.on.delete.
@@ -62,7 +62,7 @@ def write(history: History, options: Options | None = None) -> Stream:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where an event stands in the binlog; `position` is that of the history."""
+    """The position of an event in the binlog; `position` is that of the history."""
 
     position: int
     time_ms: int
@@ -80,7 +80,7 @@ class _Place:
 
 @dataclass(slots=True)
 class _Transaction:
-    """The transaction that is being written, and how many changes of each table it has so far."""
+    """The transaction that is being written, and the number of its changes so far for each table."""
 
     id: str
     changes: Counter[str] = field(default_factory=Counter)
@@ -105,7 +105,7 @@ class _Writer:
 
     # --- the snapshot ------------------------------------------------------------------------------------------------
     def _snapshot(self) -> Iterator[Message]:
-        """Everything is dropped and declared first, then read, all at the place where the log begins."""
+        """Everything is dropped and declared first, then read, all at the position where the log begins."""
         history = self._history
         begin = history.entries[0].position - 1 if history.entries else 0
         here = _Place(begin, history.loaded_at_ms, snapshot="true")
@@ -157,7 +157,7 @@ class _Writer:
             yield from self._tombstone(change, place, before)
 
     def _placed(self, change: RowChange) -> _Place:
-        """Rows of one event stand at its place, one behind the other."""
+        """The rows of one event are at its position, one after another."""
         event = (change.transaction, change.event)
         row = self._place.row + 1 if event == self._event else 0
         position = self._place.position if row else change.position
@@ -210,7 +210,7 @@ class _Writer:
         yield Message("mark", mark.position, mark.time_ms + _LATENCY_MS, json.dumps({"id": transaction.id}), value)
 
     def _statements(self, run: StatementRun) -> Iterator[Message]:
-        """The connector takes a statement over several tables apart, and writes DROP TABLE anew."""
+        """The connector splits a statement over several tables, and writes DROP TABLE again itself."""
         database, statement = self._history.database, run.statement
         pen, place = Pen(database), _Place(run.position, run.time_ms)
         if isinstance(statement, DropTables):

@@ -1,4 +1,4 @@
-"""The parts of Debezium's messages that tell of columns: Kafka Connect's schemas and values, and `tableChanges`."""
+"""The parts of Debezium's messages that describe columns: Kafka Connect's schemas and values, and `tableChanges`."""
 
 from base64 import b64encode
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ def change_fields(table: str, columns: Iterable[Column]) -> list[Json]:
 
 
 def statement_fields() -> list[Json]:
-    """The fields of a statement; what is inside `tableChanges` is left out."""
+    """The fields of a statement, without the contents of `tableChanges`."""
     texts = [_plain(name, "string") for name in ("databaseName", "schemaName", "ddl")]
     changes = {"type": "array", "items": {"type": "struct", "fields": [], "optional": False}, "optional": False}
     return [_source(), *times(), *texts, changes | {"field": "tableChanges"}]
@@ -84,7 +84,7 @@ def _plain(name: str, kind: str, optional: bool = True) -> Json:
 
 
 def column_field(column: Column) -> Json:
-    """A column's schema, with its default where it has one."""
+    """A column's schema, with its default if it has one."""
     known: Json = {"optional": column.nullable}
     if column.has_default and column.default is not None:
         known["default"] = wire_value(column, column.default)
@@ -141,14 +141,14 @@ def wire_value(column: Column, value: Value) -> int | float | str | None:
 
 
 def _unscaled(value: Decimal) -> bytes:
-    """All digits as one whole number, in two's complement, big end first."""
+    """All digits as one whole number: big-endian, in two's complement."""
     sign, digits, _ = value.as_tuple()
     number = int("".join(map(str, digits))) * (-1 if sign else 1)
     return number.to_bytes((number.bit_length() + 8) // 8, signed=True)
 
 
 def table_change(kind: str, database: str, name: str, table: Table | None) -> Json:
-    """What the connector's parser understood of a statement: the table as it is after it, None where it is dropped."""
+    """What the connector's parser understood of a statement: the resulting table, None if it is dropped."""
     return {"type": kind, "id": f'"{database}"."{name}"', "table": None if table is None else _table(table)}
 
 
