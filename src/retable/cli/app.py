@@ -29,7 +29,8 @@ def options(
     settings: Annotated[
         Path | None,
         typer.Option(
-            "--settings", help="The settings file, or a folder of them; else $RETABLE_SETTINGS, ./retable.toml."
+            "--settings",
+            help="The settings file, or a folder of them. Not given: $RETABLE_SETTINGS, then ./retable.toml.",
         ),
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")] = False,

@@ -20,7 +20,7 @@ TableArgument = Annotated[
 SourceOrTable = Annotated[
     str, typer.Argument(metavar="SOURCE|TABLE", help="A source of the settings, or a gold table: gold_shop.orders.")
 ]
-GradeOption = Annotated[Grade, typer.Option("--grade", help="The lowest kind of evidence that is accepted.")]
+GradeOption = Annotated[Grade, typer.Option("--grade", help="The lowest grade of evidence that counts.")]
 WindowName = Annotated[
     str, typer.Option("--window", metavar="W", help="A window, named by its start in UTC: 20260301T0500Z.")
 ]

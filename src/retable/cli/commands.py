@@ -28,125 +28,125 @@ COMMANDS: dict[str, Command] = {
     "init": Command(
         _RUN,
         "run.init",
-        "Look at a folder of messages, or at topics of Kafka, and write a commented settings file.",
+        "Read some messages of a folder or of topics of Kafka, and write a settings file with comments.",
     ),
     "check": Command(
         _RUN,
         "run.check",
-        "Connect to a source, list it, decode some messages, and say what each of its tables would become.",
+        "Connect to a source, decode some of its messages, and show what each table would become.",
     ),
     "baseline": Command(
         _RUN,
         "run.baseline",
-        "Start a table from a full copy taken at a position: older changes lose, newer ones win, overlap is harmless.",
+        "Start a table from a full copy that was taken at a position. Only later changes are applied to it.",
     ),
     "resync": Command(
         _RUN,
         "run.resync",
-        "Start a table anew, empty, at a position: of what came before it nothing counts, of what came since all does.",
+        "Start a table again, empty, at a position. No change before the position counts, every change after it does.",
     ),
     "run": Command(_RUN, "run.stages", "Land, decode and replay a source, window by window."),
     "land": Command(
-        _RUN, "run.stages", "Record the windows that are due, and keep the messages of one as bytes in bronze."
+        _RUN, "run.stages", "Record the windows that are due, and store the messages of one window in bronze."
     ),
     "decode": Command(_RUN, "run.stages", "Decode one landed window into the change events of silver."),
     "replay": Command(_RUN, "run.stages", "Replay one decoded window into gold."),
     "schema import": Command(
         _RUN,
         "run.schema_import",
-        "Import types, keys, order of columns, defaults and comments of a source's tables, as of a position.",
+        "Import types, keys, column order, defaults and comments of a source's tables, valid from a position.",
     ),
     "rows": Command(_LOOK, "look.gold", "Print the rows of a gold table."),
     "tables": Command(
         _LOOK,
         "look.gold",
-        "List the gold tables; one that the settings no longer take is `retired`, and stays as it is.",
+        "List the gold tables. A table that the settings no longer include is `retired` and does not change.",
     ),
-    "schema": Command(_LOOK, "look.gold", "Print the columns of a gold table, and what they are at the source."),
+    "schema": Command(
+        _LOOK, "look.gold", "Print the columns of a gold table with their names and types at the source."
+    ),
     "history": Command(
         _LOOK,
         "look.gold",
-        "Print the schema changes of a gold table in the order of its source, and what became of each.",
+        "Print the schema changes of a gold table in the order of its source, each with its status.",
     ),
     "status": Command(
         _LOOK,
         "look.status",
-        "Print how far each source is, and what needs a person; `retable why SOURCE` says why one is not further.",
+        "Print how far each source is, and what needs a person. `retable why SOURCE` explains a delay.",
     ),
-    "why": Command(
-        _LOOK, "look.why", "Print the one cause why a source or a table is not complete, and the next step."
-    ),
+    "why": Command(_LOOK, "look.why", "Print why a source or a table is not complete, and the next step."),
     "fresh": Command(
         _LOOK,
         "look.fresh",
-        "Say whether a table, or every table of a source, is complete through T: ends with 0, or with 3 if not yet.",
+        "Say whether a table, or every table of a source, is complete through T. Exit code 0: yes, 3: not yet.",
     ),
-    "plan": Command(_LOOK, "look.plan", "Print what is stale, held or behind, and what a run would do."),
+    "plan": Command(_LOOK, "look.plan", "Print what is stale, held or not yet replayed, and what a run would do."),
     "verify": Command(
         "Verify",
         "verify.verify",
-        "Verify a gold table: ends with 0 where nothing differs, with 4 where something does.",
+        "Verify a gold table. Exit code 0: nothing differs, 4: something differs.",
     ),
     "diff": Command(
         "Verify",
         "verify.diff",
-        "Print what changed in a gold table from state A to state B; rows are compared by key, without one as wholes.",
+        "Print what changed in a gold table from state A to state B. Rows are compared by key, or whole without one.",
     ),
     "rebuild": Command(
         _LOOK_AFTER,
         "look_after.rebuild",
-        "Make tables anew from all of silver, held or not, and swap them in; readers see the old rows until the end.",
+        "Replay tables again from all of silver and swap them in. Readers see the old rows until the end.",
     ),
     "upkeep": Command(
         _LOOK_AFTER,
         "look_after.upkeep",
-        "Drop what retention lets go, compact files, expire snapshots, and remove files that no table knows.",
+        "Drop rows that retention no longer keeps, compact files, expire snapshots, and remove orphan files.",
     ),
-    "recover": Command(
-        _LOOK_AFTER, "look_after.recover", "Make the catalog again from the tables that the warehouse has."
-    ),
+    "recover": Command(_LOOK_AFTER, "look_after.recover", "Restore the catalog from the tables in the warehouse."),
     "copy": Command(
         _LOOK_AFTER,
         "look_after.copies",
-        "Copy the lake, as it is now, to another place, where it lives on by itself.",
+        "Copy the lake, as it is now, to another location. The copy is a separate lake.",
     ),
     "backup": Command(
         _LOOK_AFTER,
         "look_after.copies",
-        "Write a whole copy of a SQLite catalog, also while the lake is at work.",
+        "Write a complete copy of a SQLite catalog, also while runs are going on.",
     ),
-    "migrate": Command(_LOOK_AFTER, "look_after.migrate", "Bring the lake of an older Retable to the present layout."),
+    "migrate": Command(_LOOK_AFTER, "look_after.migrate", "Bring the lake of an older Retable to the current layout."),
     "accept-loss": Command(
         _LOOK_AFTER,
         "look_after.accept_loss",
-        "Say that the lost positions held no change of tables: they no longer keep them from being complete.",
+        "State that lost positions held no change of these tables, so that the tables count as complete.",
     ),
     "accept-rows": Command(
         _LOOK_AFTER,
         "look_after.accept_rows",
-        "Say that rows in doubt are right as gold has them: they no longer keep a table from being complete.",
+        "State that rows in doubt are right as they are in gold, so that the tables count as complete.",
     ),
-    "hold": Command(_LOOK_AFTER, "look_after.holds", "Tables that stopped at a position, and how they go on."),
+    "hold": Command(
+        _LOOK_AFTER, "look_after.holds", "List tables that are stopped at a position, and let them continue."
+    ),
     "quarantine": Command(
         _LOOK_AFTER,
         "look_after.quarantine",
-        "Messages that could not be decoded, rows that could not be applied.",
+        "List messages that were not decoded and rows that were not applied, and decode them again.",
     ),
     "shadow": Command(
         _LOOK_AFTER,
         "look_after.shadow",
-        "Tables rebuilt beside gold: compared, then promoted or dropped.",
+        "Rebuild tables next to gold, compare them, then promote or drop them.",
     ),
     "show-message": Command(
         _TRY_OUT,
         "try_out.show",
-        "Print the change events of one message, as JSON; --format needs no settings.",
+        "Print the change events of one message, as JSON. --format needs no settings.",
     ),
     "show-ddl": Command(_TRY_OUT, "try_out.show", "Print the schema changes of one statement, as JSON."),
     "simulate": Command(
         _TRY_OUT,
         "try_out.simulate",
-        "Write a small shop's change messages, settings that read them, and its true rows to compare gold with.",
+        "Write change messages of a small simulated shop, settings that read them, and the rows that gold must have.",
     ),
 }
 

@@ -23,13 +23,16 @@ def fresh(
     ctx: typer.Context,
     table: SourceOrTable,
     through: Annotated[
-        datetime, typer.Option("--through", metavar="T", parser=instant, help="Complete for all that is older than T.")
+        datetime,
+        typer.Option(
+            "--through", metavar="T", parser=instant, help="The time T: everything before it must be in gold."
+        ),
     ],
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until it is; each new cause is told.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it is complete. Each new cause is printed.")] = False,
     grade: GradeOption = "row",
     as_json: Json = False,
 ) -> None:
-    """Say whether a table, or every table of a source, is complete through T: ends with 0, or with 3 if not yet."""
+    """Say whether a table, or every table of a source, is complete through T. Exit code 0: yes, 3: not yet."""
     lake = newest_lake(ctx)
     verdict = ask(lake, [table], through, grade)
     said = None

@@ -44,10 +44,14 @@ class RowFormat(StrEnum):
 def rows(
     ctx: typer.Context,
     table: TableArgument,
-    as_of: Annotated[str | None, typer.Option("--as-of", metavar="W", help="As the cut of this window has it.")] = None,
-    row_format: Annotated[RowFormat, typer.Option("--format", help="How to print them.")] = RowFormat.JSONL,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", metavar="W", help="The rows in the consistent cut of this window.")
+    ] = None,
+    row_format: Annotated[RowFormat, typer.Option("--format", help="The output format.")] = RowFormat.JSONL,
     limit: Annotated[int | None, typer.Option(min=0, help="The most rows to print.")] = None,
-    all_columns: Annotated[bool, typer.Option("--all-columns", help="With Retable's own columns, _retable_*.")] = False,
+    all_columns: Annotated[
+        bool, typer.Option("--all-columns", help="Include Retable's own columns, _retable_*.")
+    ] = False,
 ) -> None:
     """Print the rows of a gold table."""
     lake = lake_of(ctx)
@@ -69,9 +73,9 @@ def rows(
 
 @app.command()
 def tables(ctx: typer.Context, as_json: Json = False) -> None:
-    """List the gold tables; one that the settings no longer take is `retired`, and stays as it is.
+    """List the gold tables. A table that the settings no longer include is `retired` and does not change.
 
-    `suspect`: it has rows that its source cannot have any more; `retable why TABLE` says which.
+    `suspect`: the table has rows that its source may have deleted. `retable why TABLE` names them.
     """
     lake = lake_of(ctx)
     damaged: list[DamagedFile] = []
@@ -118,7 +122,7 @@ def _state(lake: Lake, table: PublishedTable, suspect: Collection[str]) -> str:
 
 @app.command()
 def schema(ctx: typer.Context, table: TableArgument, as_json: Json = False) -> None:
-    """Print the columns of a gold table, and what they are at the source."""
+    """Print the columns of a gold table with their names and types at the source."""
     lake = lake_of(ctx)
     _, state = find_gold(lake, table)
     found = columns(lake, table)
@@ -151,7 +155,7 @@ def schema(ctx: typer.Context, table: TableArgument, as_json: Json = False) -> N
 
 @app.command()
 def history(ctx: typer.Context, table: TableArgument, as_json: Json = False) -> None:
-    """Print the schema changes of a gold table in the order of its source, and what became of each."""
+    """Print the schema changes of a gold table in the order of its source, each with its status."""
     lake = lake_of(ctx)
     _, state = find_gold(lake, table)
     changes = [row for row in read_schema_changes(lake, state.source) if row.identity == state.identity]

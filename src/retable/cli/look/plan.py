@@ -28,14 +28,14 @@ _LEFT_OUT = "the settings take it now, and did not when these windows were decod
 def plan(
     ctx: typer.Context,
     source: Annotated[
-        str | None, typer.Argument(metavar="[SOURCE]", help="A source of the settings; else all.")
+        str | None, typer.Argument(metavar="[SOURCE]", help="A source of the settings. Not given: all.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print what is stale, held or behind, and what a run would do.
+    """Print what is stale, held or not yet replayed, and what a run would do.
 
-    A window of a table is stale where the settings, silver or the decoder changed since it was replayed: running it
-    again brings gold to what they say now.
+    A window of a table is stale if the settings, silver or the decoder changed after it was replayed. Run it again to
+    bring gold up to date.
     """
     lake = lake_of(ctx)
     names = sorted(lake.settings.sources) if source is None else [lake.settings.source(source).name]

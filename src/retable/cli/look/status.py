@@ -76,15 +76,14 @@ def status(
         bool,
         typer.Option(
             "--check",
-            help="End with 2 when a table is held, stale, suspect or late by its SLA, or quarantine is over budget.",
+            help="Exit with 2 if a table is held, stale, suspect or late by its SLA, or quarantine exceeds its budget.",
         ),
     ] = False,
 ) -> None:
-    """Print how far each source is, and what needs a person; `retable why SOURCE` says why one is not further.
+    """Print how far each source is, and what needs a person. `retable why SOURCE` explains a delay.
 
-    The watermark is the source time up to which every table of the source is complete, by rows or something better;
-    where nothing but the end of the messages tells it, its grade is `drained`. A watchdog outside of Airflow runs
-    `--check`: where Airflow is dead, no window is recorded any more, and every SLA is missed.
+    The watermark is the source time up to which every table of the source is complete. Its grade names the evidence.
+    Run `--check` from a monitor outside of Airflow: if Airflow is down, it reports missed SLAs.
     """
     lake = newest_lake(ctx) if check else lake_of(ctx)
     (states, damaged), moment = known_states(lake), now()

@@ -22,12 +22,17 @@ def why(
     name: SourceOrTable,
     through: Annotated[
         datetime | None,
-        typer.Option("--through", metavar="T", parser=instant, help="Complete up to here; else the last full window."),
+        typer.Option(
+            "--through",
+            metavar="T",
+            parser=instant,
+            help="The time through which it should be complete. Not given: the end of the last full window.",
+        ),
     ] = None,
     grade: GradeOption = "row",
     as_json: Json = False,
 ) -> None:
-    """Print the one cause why a source or a table is not complete, and the next step."""
+    """Print why a source or a table is not complete, and the next step."""
     lake = lake_of(ctx)
     moment = now()
     asked = through or moment - (moment - _EPOCH) % source_of(lake, name).every

@@ -21,11 +21,11 @@ app = typer.Typer()
 def accept_loss(
     ctx: typer.Context,
     tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help="Gold tables, as `retable tables` has them.")],
-    reason: Annotated[str, typer.Option("--reason", help="How you know; it is kept with your name.")],
+    reason: Annotated[str, typer.Option("--reason", help="How you know. It is stored with your name.")],
 ) -> None:
-    """Say that the lost positions held no change of tables: they no longer keep them from being complete.
+    """State that lost positions held no change of these tables, so that the tables count as complete.
 
-    Nothing of gold changes. Where it may have had one, `retable baseline` or `retable resync` makes it right.
+    Gold does not change. If there may have been a change, use `retable baseline` or `retable resync` instead.
     """
     lake, moment, who = lake_to_write(ctx), now(), user()
     found = {table: (source_of(lake, table), find_gold(lake, table)[1]) for table in tables}

@@ -22,12 +22,12 @@ app = typer.Typer()
 def accept_rows(
     ctx: typer.Context,
     tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help="Gold tables, as `retable tables` has them.")],
-    reason: Annotated[str, typer.Option("--reason", help="How you know; it is kept with your name.")],
+    reason: Annotated[str, typer.Option("--reason", help="How you know. It is stored with your name.")],
 ) -> None:
-    """Say that rows in doubt are right as gold has them: they no longer keep a table from being complete.
+    """State that rows in doubt are right as they are in gold, so that the tables count as complete.
 
-    These are rows that a foreign key of the source makes suspect, and rows of which half of an update is lost. Nothing
-    of gold changes. Where they are wrong, `retable baseline` or `retable resync` makes the table right.
+    These are rows that a foreign key of the source makes suspect, and rows for which half of an update is lost. Gold
+    does not change. If the rows are wrong, use `retable baseline` or `retable resync` instead.
     """
     lake, moment, who = lake_to_write(ctx), now(), user()
     found = {table: (source_of(lake, table), find_gold(lake, table)[1]) for table in tables}

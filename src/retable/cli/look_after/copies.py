@@ -31,10 +31,10 @@ def copy(
     ctx: typer.Context,
     to: Annotated[str, typer.Argument(metavar="DEST", help="An empty folder, or an empty s3://bucket/prefix.")],
 ) -> None:
-    """Copy the lake, as it is now, to another place, where it lives on by itself.
+    """Copy the lake, as it is now, to another location. The copy is a separate lake.
 
-    All tables come with all of their snapshots; the copy has an identity of its own, and neither lake ever touches a
-    file of the other. The lake may be at work meanwhile.
+    All tables are copied with all of their snapshots. The copy has its own identity, and neither lake changes a file of
+    the other. Runs may continue in the meantime.
     """
     lake = newest_lake(ctx)
     with WindowProgress(1) as progress:
@@ -54,10 +54,10 @@ def backup(
     ctx: typer.Context,
     to: Annotated[Path, typer.Argument(metavar="DEST", help="A file that is not there yet, or a folder for one.")],
 ) -> None:
-    """Write a whole copy of a SQLite catalog, also while the lake is at work.
+    """Write a complete copy of a SQLite catalog, also while runs are going on.
 
-    The tables' files are not in it: back them up as files, behind the catalog. A catalog that is restored later is
-    older than the warehouse; `retable recover` brings it up to date.
+    It does not contain the tables' files: back them up as files, after the catalog. A catalog that you restore later is
+    older than the warehouse. `retable recover` brings it up to date.
     """
     lake = newest_lake(ctx)
     file = lake.settings.lake.catalog_file

@@ -26,14 +26,16 @@ from retable.replay.release import Release, Way, count_waiting, plan_making, pla
 from retable.replay.repeats import find_repeats, hint_of, later_ones
 from retable.schema_history.history import Hold
 
-app = typer.Typer(no_args_is_help=True, help="Tables that stopped at a position, and how they go on.")
+app = typer.Typer(no_args_is_help=True, help="List tables that are stopped at a position, and let them continue.")
 
 _HOW = "say how the table goes on: --retry, --skip, --as 'ALTER ...', --approve, --reject or --rebuild, one of them"
 
 
 @app.command("list")
 def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
-    """List the held tables, each with its reason, the statement or the row, and the remedy; retired ones are not it."""
+    """List the held tables, each with its reason, the statement or the row, and the remedy. Retired tables are left
+    out.
+    """
     lake = lake_of(ctx)
     states, unread = known_states(lake)
     for error in unread:
@@ -64,22 +66,22 @@ def release_hold(
     tables: Annotated[
         list[str], typer.Argument(metavar="TABLE...", help="Gold tables that are held: gold_shop.orders.")
     ],
-    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept with your name.")],
-    retry: Annotated[bool, typer.Option("--retry", help="Go on there, under the settings as they are now.")] = False,
-    skip: Annotated[bool, typer.Option("--skip", help="The statement, or the row, counts for nothing.")] = False,
+    reason: Annotated[str, typer.Option("--reason", help="The reason. It is stored with your name.")],
+    retry: Annotated[bool, typer.Option("--retry", help="Continue at the hold, with the present settings.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Leave out the statement or the row.")] = False,
     statement: Annotated[
-        str | None, typer.Option("--as", metavar="STATEMENT", help="What counts in the statement's place.")
+        str | None, typer.Option("--as", metavar="STATEMENT", help="The statement to apply instead.")
     ] = None,
-    approve: Annotated[bool, typer.Option("--approve", help="The statement that asked takes effect.")] = False,
-    reject: Annotated[bool, typer.Option("--reject", help="The statement that asked counts for nothing.")] = False,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="As `retable rebuild`.")] = False,
+    approve: Annotated[bool, typer.Option("--approve", help="Apply the statement that waits for approval.")] = False,
+    reject: Annotated[bool, typer.Option("--reject", help="Leave out the statement that waits for approval.")] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Rebuild the table, as `retable rebuild` does.")] = False,
     repeats: Annotated[
         bool,
-        typer.Option("--repeats", help="With --skip: skip the statement where it stands again, too."),
+        typer.Option("--repeats", help="With --skip: also leave out later occurrences of the statement."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Let held tables go on: each catches up from silver at once. What will happen is said first, and asked."""
+    """Let held tables continue: each one catches up from silver. The command says what it will do and asks."""
     asked: Mapping[Way, bool] = {
         "retry": retry,
         "skip": skip,

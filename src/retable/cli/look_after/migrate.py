@@ -21,12 +21,12 @@ app = typer.Typer()
 @app.command()
 def migrate(
     ctx: typer.Context,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what there is to do.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be done.")] = False,
 ) -> None:
-    """Bring the lake of an older Retable to the present layout.
+    """Bring the lake of an older Retable to the current layout.
 
-    Nothing that a reader sees changes: gold, cuts and holds stay as they are. No run may be at work meanwhile, and an
-    older Retable stops from the beginning on. Where it ends halfway, run it again: it goes on behind what is done.
+    Nothing that a reader sees changes: gold, consistent cuts and holds stay as they are. No run may work at the same
+    time, and an older Retable refuses the lake from then on. If the command is interrupted, run it again: it continues.
     """
     lake, this = newest_lake(ctx), new_run()
     layout = layout_of(lake)

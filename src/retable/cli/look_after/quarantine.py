@@ -43,15 +43,18 @@ from retable.ledger.write import append_rows
 from retable.model.window import window_start
 from retable.settings.sources import Source
 
-app = typer.Typer(no_args_is_help=True, help="Messages that could not be decoded, rows that could not be applied.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="List messages that were not decoded and rows that were not applied, and decode them again.",
+)
 
 _PLACE = ("window", "topic", "partition", "offset")
 _MOST_BYTES = 4096
 _MOST_LISTED = 1000
 
-SourceOption = Annotated[str | None, typer.Option("--source", metavar="S", help="Of this source only.")]
-WindowOption = Annotated[str | None, typer.Option("--window", metavar="W", help="Of this window only.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="As `quarantine list` prints it.")]
+SourceOption = Annotated[str | None, typer.Option("--source", metavar="S", help="Only this source.")]
+WindowOption = Annotated[str | None, typer.Option("--window", metavar="W", help="Only this window.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The ID, as `quarantine list` prints it.")]
 
 _VERDICTS = ("applied", "superseded", "duplicate", "voided", "held", "pending", "rejected", "excluded")
 """The possible outcomes of a row, in the order of the ledger's equation (docs/concepts/flow.md)."""
@@ -63,12 +66,12 @@ def list_quarantine(
     source: SourceOption = None,
     window: WindowOption = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, metavar="N", help="So many; else 1,000, and with --json all.")
+        int | None, typer.Option("--limit", min=1, metavar="N", help="How many. Not given: 1,000, or all with --json.")
     ] = None,
-    after: Annotated[str | None, typer.Option("--after", metavar="ID", help="Only what is listed behind this.")] = None,
+    after: Annotated[str | None, typer.Option("--after", metavar="ID", help="Only those listed after this ID.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List what is quarantined; `retable quarantine show ID` shows one message."""
+    """List what is in quarantine. `retable quarantine show ID` shows one message."""
     lake = lake_of(ctx)
     windows = {
         (name, each): count
@@ -91,7 +94,7 @@ def list_quarantine(
 
 @app.command("show")
 def show_quarantined(ctx: typer.Context, address: Id) -> None:
-    """Show one quarantined message: why, where, and its bytes."""
+    """Show one message in quarantine: the reason, its location, and its bytes."""
     lake = lake_of(ctx)
     rows = _find(lake, [address])
     accepted = read_accepted(lake, rows[0].source)
@@ -108,11 +111,11 @@ def show_quarantined(ctx: typer.Context, address: Id) -> None:
 def accept_quarantined(
     ctx: typer.Context,
     address: Id,
-    reason: Annotated[str, typer.Option("--reason", help="Why it may be lost; it is kept with your name.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why it may be lost. It is stored with your name.")],
 ) -> None:
-    """Take one quarantined message or row as lost: it stays listed, and no longer keeps its table from being complete.
+    """Accept one message or row in quarantine as lost, so that its table counts as complete. It stays listed.
 
-    It is accepted for good: when its window is decoded anew and it still cannot be read, it counts no more than before.
+    This is permanent: if its window is decoded again and the message still fails, it stays accepted.
     """
     lake = lake_to_write(ctx)
     row = _find(lake, [address])[0]
@@ -133,13 +136,13 @@ def redecode_quarantined(
     window: WindowOption = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", metavar="ID", help="The window of this message only; may be given again."),
+        typer.Option("--id", metavar="ID", help="Only the window of this message. May be repeated."),
     ] = None,
 ) -> None:
-    """Decode and replay anew the windows with something in quarantine, after the settings or Retable changed.
+    """Decode and replay windows with something in quarantine again, after the settings or Retable changed.
 
-    Without options: all windows with something that nobody accepted. A window that was not replayed yet is only
-    decoded. Where landing cut a line, the objects are read again, if the source still has them.
+    Without options: all windows with something that was not accepted. A window that was not replayed yet is only
+    decoded. If landing cut off a line, its object is read again, if the source still has it.
     """
     lake = lake_to_write(ctx)
     wanted = _find(lake, ids) if ids else []

@@ -14,12 +14,12 @@ app = typer.Typer()
 def rebuild(
     ctx: typer.Context,
     tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help="Gold tables: gold_shop.orders.")],
-    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept with your name.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    reason: Annotated[str, typer.Option("--reason", help="The reason. It is stored with your name.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Make tables anew from all of silver, held or not, and swap them in; readers see the old rows until the end.
+    """Replay tables again from all of silver and swap them in. Readers see the old rows until the end.
 
-    For a hold whose remedy it is, for settings that change older rows, and for a damaged file. What will happen is said
-    first, and asked. `retable shadow build` makes a table beside gold, to compare it first.
+    Use it for a hold that names it, after settings that change older rows, and for a damaged file. The command says
+    what it will do and asks. `retable shadow build` rebuilds a table next to gold, to compare it first.
     """
     go_on(lake_to_write(ctx), tables, "rebuild", reason, yes=yes)

@@ -25,19 +25,21 @@ def recover(
     ctx: typer.Context,
     moved_or_copy: Annotated[
         Literal["moved", "copy"] | None,
-        typer.Option("--as", help="The lake stands at another place: the only one left, or a copy that lives on."),
+        typer.Option(
+            "--as", help="The lake is at another location: moved, or a copy that is used next to the original."
+        ),
     ] = None,
     take: Annotated[
         list[str] | None,
-        typer.Option("--take", metavar="FILE", help="The metadata file that counts, where the command asks which."),
+        typer.Option("--take", metavar="FILE", help="The metadata file to use, if the command asks which."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Make the catalog again from the tables that the warehouse has.
+    """Restore the catalog from the tables in the warehouse.
 
-    For a catalog that was lost, emptied, damaged, or restored from an old copy. Every table comes back with its newest
-    metadata file; what differs from the catalog that is there is shown first. For a lake that was moved, or copied as
-    files, --as rewrites the addresses that its tables hold; no data file changes.
+    Use it for a catalog that is lost, empty, damaged, or restored from an old copy. Every table comes back with its
+    newest metadata file. The command first shows the difference to the present catalog. For a lake that was moved, or
+    copied as files, --as rewrites the addresses in the tables' metadata. No data file changes.
     """
     settings = settings_of(ctx)
     with explained(settings.lake):

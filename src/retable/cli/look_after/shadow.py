@@ -20,9 +20,9 @@ from retable.shadow.difference import ShadowDifference, compare_shadow
 from retable.shadow.lake import drop_shadow, end_builds, the_shadow
 from retable.shadow.plan import check_ask
 
-app = typer.Typer(no_args_is_help=True, help="Tables rebuilt beside gold: compared, then promoted or dropped.")
+app = typer.Typer(no_args_is_help=True, help="Rebuild tables next to gold, compare them, then promote or drop them.")
 
-Reason = Annotated[str, typer.Option("--reason", help="Why; it is kept with your name.")]
+Reason = Annotated[str, typer.Option("--reason", help="The reason. It is stored with your name.")]
 _WINDOW = "as 20260301T0500Z"
 
 
@@ -30,12 +30,12 @@ _WINDOW = "as 20260301T0500Z"
 def build(
     ctx: typer.Context,
     source: SourceName,
-    tables: Annotated[list[str], typer.Option("--tables", metavar="TABLE", help="A gold table; again for each.")],
-    start: Annotated[str, typer.Option("--from", metavar="W", help=f"The first window to decode anew, {_WINDOW}.")],
-    end: Annotated[str, typer.Option("--to", metavar="W", help="The window before which to end.")],
+    tables: Annotated[list[str], typer.Option("--tables", metavar="TABLE", help="A gold table. May be repeated.")],
+    start: Annotated[str, typer.Option("--from", metavar="W", help=f"The first window to decode again, {_WINDOW}.")],
+    end: Annotated[str, typer.Option("--to", metavar="W", help="The window after the last one.")],
     reason: Reason,
 ) -> None:
-    """Rebuild tables beside gold, with these windows decoded anew from bronze; gold is not touched."""
+    """Rebuild tables next to gold, with these windows decoded again from bronze. Gold does not change."""
     lake = lake_to_write(ctx)
     ask = check_ask(lake, source, tables, start, end)
     this = new_run()
@@ -65,7 +65,7 @@ def diff(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None:
 
 @app.command()
 def promote(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
-    """Give gold what the shadow shows: each table changes in one visible step and keeps its identity."""
+    """Make the shadow's rows those of gold. Each table changes in one commit and keeps its identity."""
     lake = lake_to_write(ctx)
     shadow = the_shadow(lake, source)
     this = new_run()
@@ -79,7 +79,7 @@ def promote(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
 
 @app.command()
 def drop(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
-    """Remove a source's shadow with its files, also one that a killed build left; gold is not touched."""
+    """Remove a source's shadow and its files, also after a killed build. Gold does not change."""
     lake = lake_to_write(ctx)
     name, this = lake.settings.source(source).name, new_run()
     end_builds(lake, name, this.now)

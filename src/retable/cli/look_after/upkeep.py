@@ -33,15 +33,15 @@ def upkeep(
     ctx: typer.Context,
     tables: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TABLE|SOURCE]...", help="Tables, also bronze.<source> or ops.<name>; else all."),
+        typer.Argument(metavar="[TABLE|SOURCE]...", help="Tables, also bronze.<source> or ops.<name>. Not given: all."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what there is to do.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be done.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Drop what retention lets go, compact files, expire snapshots, and remove files that no table knows.
+    """Drop rows that retention no longer keeps, compact files, expire snapshots, and remove orphan files.
 
-    The snapshots that the cuts of the last `keep_cuts` windows name stay, and so do tags and all that is younger than a
-    day. A table that a replay is at is left for the next time.
+    These snapshots stay: those of the consistent cuts of the last `keep_cuts` windows, tagged ones, and those younger
+    than a day. A table that a replay works on is skipped until the next time.
     """
     lake = lake_of(ctx) if dry_run else lake_to_write(ctx)
     chosen = choose(places(lake), tables or ())

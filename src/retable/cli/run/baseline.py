@@ -48,7 +48,7 @@ def baseline(
         typer.Option(
             "--from",
             metavar="COPY",
-            help="Files of Parquet or CSV, an Iceberg table's .metadata.json, or a database, as jdbc:mysql://host/shop.",
+            help="Parquet or CSV files, the .metadata.json of an Iceberg table, or a database, as jdbc:mysql://host/shop.",
         ),
     ],
     at: Annotated[
@@ -56,24 +56,27 @@ def baseline(
         typer.Option(
             "--at",
             metavar="P",
-            help="As of which position: start, or epoch:hi; else as a database says, where messages order by it.",
+            help="The position of the copy: start, or epoch:hi. Not given: as the database says, if it can.",
         ),
     ] = None,
     partition: Annotated[
-        str | None, typer.Option("--partition", metavar="TOPIC/N", help="Where only the queue's own offsets order.")
+        str | None,
+        typer.Option(
+            "--partition", metavar="TOPIC/N", help="The partition of the table's rows, if only offsets order them."
+        ),
     ] = None,
-    null: Annotated[str, typer.Option("--null", help="CSV: how null is spelled, unquoted.")] = "",
+    null: Annotated[str, typer.Option("--null", help="CSV: the text that means null, without quotes.")] = "",
     delimiter: Annotated[
-        str | None, typer.Option("--delimiter", help="CSV: what stands between values; else a comma, in .tsv a tab.")
+        str | None, typer.Option("--delimiter", help="CSV: the delimiter. Not given: a comma, in .tsv a tab.")
     ] = None,
-    encoding: Annotated[str, typer.Option("--encoding", help="CSV: how text is encoded.")] = "utf8",
+    encoding: Annotated[str, typer.Option("--encoding", help="CSV: the encoding of the text.")] = "utf8",
     password_env: PasswordEnv = None,
 ) -> None:
-    """Start a table from a full copy taken at a position: older changes lose, newer ones win, overlap is harmless.
+    """Start a table from a full copy that was taken at a position. Only later changes are applied to it.
 
-    Its rows go to silver in pieces. A run that ended is gone on with by the same command; running it again changes
-    nothing. Other tables, and other runs, go on meanwhile. Of a database the table is read by ranges of its key while
-    others write to it: P must be a position that was reached before.
+    The rows go to silver in pieces. If the command is interrupted, run it again: it continues. To run it once more
+    changes nothing. Other tables and runs continue in the meantime. A database is read by ranges of the key while
+    others write to it, so P must be a position that the database reached before.
     """
     lake = lake_to_write(ctx)
     known = find_table(lake, table)

@@ -18,12 +18,12 @@ _SHOWN = 5
 
 @app.command()
 def check(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None:
-    """Connect to a source, list it, decode some messages, and say what each of its tables would become.
+    """Connect to a source, decode some of its messages, and show what each table would become.
 
-    What holds a table is said of these messages alone; with more of them a run may know better.
+    A hold is predicted from these messages alone. A run reads more of them and may decide otherwise.
 
-    Ends with 2 where a message does not decode, a row does not fit, two tables would have one name, or one is held, or
-    would be.
+    The exit code is 2 if a message does not decode, a row does not fit its table, two tables would get one name, or a
+    table is or would be held.
     """
     lake = lake_of(ctx)
     found = inspect(lake, lake.settings.source(source))

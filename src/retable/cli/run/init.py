@@ -30,24 +30,25 @@ def init(
         Path | None, typer.Option("--from-files", metavar="FOLDER", help="A folder that holds messages.")
     ] = None,
     from_kafka: Annotated[
-        str | None, typer.Option("--from-kafka", metavar="BOOTSTRAP", help="Brokers to ask first, as kafka-1:9092.")
+        str | None, typer.Option("--from-kafka", metavar="BOOTSTRAP", help="The brokers to ask first, as kafka-1:9092.")
     ] = None,
     topics: Annotated[
-        list[str] | None, typer.Option("--topics", metavar="GLOB", help="With --from-kafka: topics; may be repeated.")
+        list[str] | None,
+        typer.Option("--topics", metavar="GLOB", help="With --from-kafka: the topics. May be repeated."),
     ] = None,
     kafka: Annotated[
         list[str] | None,
         typer.Option(
             "--kafka",
             metavar="NAME=VALUE",
-            help="With --from-kafka: how brokers let one in, as password_env=ERP_PASSWORD; may be repeated.",
+            help="With --from-kafka: a setting for the connection, as password_env=ERP_PASSWORD. May be repeated.",
         ),
     ] = None,
 ) -> None:
-    """Look at a folder of messages, or at topics of Kafka, and write a commented settings file.
+    """Read some messages of a folder or of topics of Kafka, and write a settings file with comments.
 
-    What --kafka takes are the settings of a source's `kafka`: security_protocol, mechanism, username_env, … Some
-    thousand messages are read at most, and nothing is committed.
+    --kafka takes the settings of `[sources.<name>.kafka]`: security_protocol, mechanism, username_env, … At most some
+    thousand messages are read. No offset is committed.
     """
     if (from_files is None) == (from_kafka is None):
         raise typer.BadParameter("say where the messages are: --from-files FOLDER, or --from-kafka BOOTSTRAP")

@@ -25,19 +25,22 @@ app = typer.Typer()
 def resync(
     ctx: typer.Context,
     table: TableArgument,
-    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept with your name.")],
+    reason: Annotated[str, typer.Option("--reason", help="The reason. It is stored with your name.")],
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="P", help="As of which position, epoch:hi; else where `source_epoch` began."),
+        typer.Option("--at", metavar="P", help="The position, epoch:hi. Not given: where `source_epoch` began."),
     ] = None,
     partition: Annotated[
-        str | None, typer.Option("--partition", metavar="TOPIC/N", help="Where only the queue's own offsets order.")
+        str | None,
+        typer.Option(
+            "--partition", metavar="TOPIC/N", help="The partition of the table's rows, if only offsets order them."
+        ),
     ] = None,
 ) -> None:
-    """Start a table anew, empty, at a position: of what came before it nothing counts, of what came since all does.
+    """Start a table again, empty, at a position. No change before the position counts, every change after it does.
 
-    For a table that lost track of its source, whose producer loads it again whole. Where a full copy is at hand,
-    `retable baseline` starts it from that. Running it again changes nothing.
+    Use it if a table has lost changes and its producer loads the whole table again. If you have a full copy, use
+    `retable baseline`. To run it again changes nothing.
     """
     lake = lake_to_write(ctx)
     known = find_table(lake, table)

@@ -37,23 +37,27 @@ def import_schema(
     origin: Annotated[
         str,
         typer.Option(
-            "--from", metavar="DUMP|ADDRESS", help="What mysqldump or DBMS_METADATA wrote, or jdbc:mysql://host/shop."
+            "--from",
+            metavar="DUMP|ADDRESS",
+            help="A file from mysqldump or DBMS_METADATA, or a database, as jdbc:mysql://host/shop.",
         ),
     ],
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="P", help="As of which position: start, or epoch:hi[:lo]; else as the dump says."),
+        typer.Option("--at", metavar="P", help="The position: start, or epoch:hi[:lo]. Not given: as the dump says."),
     ] = None,
     database: Annotated[
-        str | None, typer.Option("--database", metavar="NAME", help="The database of names that tell none.")
+        str | None,
+        typer.Option("--database", metavar="NAME", help="The database of table names that do not include one."),
     ] = None,
     password_env: PasswordEnv = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Keep what is other than in the import before.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Store the difference to the import before.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Import types, keys, order of columns, defaults and comments of a source's tables, as of a position.
+    """Import types, keys, column order, defaults and comments of a source's tables, valid from a position.
 
-    What statements of the source and settings tell of a table wins over it. Run again it shows the difference.
+    Statements of the source and the settings take precedence over an import. A second import first shows the
+    difference.
     """
     lake = lake_to_write(ctx)
     found = lake.settings.source(source)

@@ -45,16 +45,18 @@ def run(
     source: SourceName,
     start: Annotated[
         datetime | None,
-        typer.Option("--from", metavar="T", parser=instant, help="Begin here; else at the first window to replay."),
+        typer.Option(
+            "--from", metavar="T", parser=instant, help="The start. Not given: the first window that is not replayed."
+        ),
     ] = None,
     end: Annotated[
-        datetime | None, typer.Option("--to", metavar="T", parser=instant, help="End before here; else now.")
+        datetime | None, typer.Option("--to", metavar="T", parser=instant, help="The end. Not given: now.")
     ] = None,
 ) -> None:
     """Land, decode and replay a source, window by window.
 
-    T is a time with its zone, as 2026-03-01T05:00:00Z. Without --to the window in progress is closed at once, and what
-    comes later belongs to the next one. Running a window again changes nothing.
+    T is a time with its zone, as 2026-03-01T05:00:00Z. Without --to the current window is closed now, and later
+    messages belong to the next one. To run a window again changes nothing.
     """
     if start is not None and end is not None and start >= end:
         raise typer.BadParameter("--from is not before --to")
@@ -76,9 +78,9 @@ def run(
 
 @app.command()
 def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
-    """Record the windows that are due, and keep the messages of one as bytes in bronze.
+    """Record the windows that are due, and store the messages of one window in bronze.
 
-    One that was landed is landed again where a file of it is missing or damaged.
+    A landed window is landed again only if a file of it is missing or damaged.
     """
     lake = lake_to_write(ctx)
     found = lake.settings.source(source)

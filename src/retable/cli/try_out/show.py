@@ -26,13 +26,16 @@ _IMAGES = ("before", "after", "table_changes")
 @app.command()
 def show_message(
     ctx: typer.Context,
-    name: Annotated[str | None, typer.Option("--format", metavar="NAME", help="The format, as canal_json.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--format", metavar="NAME", help="The format, for example canal_json.")
+    ] = None,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="SOURCE", help="A source of the settings: its format and options.")
+        str | None,
+        typer.Option("--source", metavar="SOURCE", help="A source of the settings, for its format and options."),
     ] = None,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="A file that holds one message; - is stdin.")] = "-",
 ) -> None:
-    """Print the change events of one message, as JSON; --format needs no settings."""
+    """Print the change events of one message, as JSON. --format needs no settings."""
     context = _context(ctx, name, source)
     message = RawMessage("message", 0, 0, None, None, _content(file))
     events = decode_message(message, context)
@@ -42,7 +45,7 @@ def show_message(
 
 @app.command()
 def show_ddl(
-    dialect: Annotated[str, typer.Option("--dialect", metavar="NAME", help="The SQL dialect, as mysql.")],
+    dialect: Annotated[str, typer.Option("--dialect", metavar="NAME", help="The SQL dialect, for example mysql.")],
     statement: Annotated[str, typer.Argument(help="The statement, in quotes.")],
 ) -> None:
     """Print the schema changes of one statement, as JSON."""

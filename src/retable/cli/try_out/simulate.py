@@ -85,22 +85,26 @@ class _Plan:
 @app.command()
 def simulate(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder, or an empty one.")],
-    source_format: Annotated[SimulatedFormat, typer.Option("--format", help="How the messages are written.")] = (
+    source_format: Annotated[SimulatedFormat, typer.Option("--format", help="The format of the messages.")] = (
         SimulatedFormat.STREAMX_JSON
     ),
-    seed: Annotated[int, typer.Option(help="Equal seeds give equal messages.")] = 1,
+    seed: Annotated[int, typer.Option(help="The seed. Equal seeds give equal messages.")] = 1,
     hours: Annotated[int, typer.Option(min=1, max=1000, help="How many hours of messages.")] = 3,
-    changes: Annotated[int, typer.Option(min=0, max=1_000_000, help="How much the shop does in all of them.")] = 600,
+    changes: Annotated[int, typer.Option(min=0, max=1_000_000, help="How many changes in total.")] = 600,
     partitions: Annotated[
         int | None,
-        typer.Option(min=1, max=1000, help="Partitions of the queue; else 3, or 1 where only offsets order."),
+        typer.Option(
+            min=1, max=1000, help="Partitions of the queue. Not given: 3, or 1 for formats that only offsets order."
+        ),
     ] = None,
     start: Annotated[
         datetime | None,
-        typer.Option(metavar="T", parser=instant, help="The first hour; else the last one is the last full hour."),
+        typer.Option(
+            metavar="T", parser=instant, help="The first hour. Not given: so that the last one is the last full hour."
+        ),
     ] = None,
 ) -> None:
-    """Write a small shop's change messages, settings that read them, and its true rows to compare gold with."""
+    """Write change messages of a small simulated shop, settings that read them, and the rows that gold must have."""
     by_offset = FORMATS[source_format].by_offset
     partitions = partitions or (1 if by_offset else 3)
     if by_offset and partitions > 1:

@@ -24,7 +24,7 @@ def diff(
     other: Annotated[str, typer.Argument(metavar="B", help=_HELP)],
     as_json: Json = False,
 ) -> None:
-    """Print what changed in a gold table from state A to state B; rows are compared by key, without one as wholes."""
+    """Print what changed in a gold table from state A to state B. Rows are compared by key, or whole without one."""
     with TemporaryDirectory(prefix="retable-diff-") as folder:
         found = compare_states(lake_of(ctx), table, one, other, Path(folder))
     if as_json:

@@ -46,18 +46,21 @@ def verify(
     ctx: typer.Context,
     table: TableArgument,
     against: Annotated[
-        VerifyAgainst | None, typer.Option("--against", help="What it is held against; without it, both.")
+        VerifyAgainst | None, typer.Option("--against", help="What to compare with. Not given: both.")
     ] = None,
     part: Annotated[
         Share | None,
-        typer.Option("--part", metavar="K/N", parser=_share, help="Against bronze: only part K of N of the keys."),
+        typer.Option(
+            "--part", metavar="K/N", parser=_share, help="Against bronze: compare only part K of N of the keys."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Verify a gold table: ends with 0 where nothing differs, with 4 where something does.
+    """Verify a gold table. Exit code 0: nothing differs, 4: something differs.
 
-    Against bronze: its messages are decoded and folded anew, without silver, and the rows compared by key. Against the
-    ledger: windows tile, every message is accounted for, and gold's snapshots are those of the runs.
+    Against bronze: decode and fold its messages again, without silver, and compare the rows by key. Against the ledger:
+    check that windows have no gap and no overlap, that every message is accounted for, and that only runs wrote gold's
+    snapshots.
     """
     lake = newest_lake(ctx)
     share = part or Share()
