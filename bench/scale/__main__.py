@@ -42,6 +42,8 @@ from retable.replay.tasks.folding import ROWS_A_TASK
 from retable.replay.tasks.lake_rows import ROWS_HERE, ROWS_NEAR
 from retable.session import build_session
 from retable.settings.load import load_settings
+from retable.verify.bronze import against_bronze
+from retable.verify.rows import Share
 
 _SOURCE, _RESULTS = "shop", Path("scale.jsonl")
 _ROWS_A_FILE = 250_000
@@ -197,8 +199,8 @@ def _wanted(made: Made, column: int, ids: Keys, versions: Keys) -> pa.Array:
 
 
 # --- the command -------------------------------------------------------------------------------------------------
-def run(folder: Path, of: str, rows: int) -> Cost:
-    """Make, measure and compare one class at one size."""
+def run(folder: Path, of: str, rows: int, verifies: bool) -> Cost:
+    """Make, measure and compare one class at one size; `verifies`: compare gold with the pure fold, too."""
     for step in ("prepare", "measure"):
         note(f"{of}, {rows:,} rows: {step}")
         command = [sys.executable, "-m", "bench.scale", "--class", of, "--rows", str(rows), "--folder", str(folder)]
@@ -206,6 +208,12 @@ def run(folder: Path, of: str, rows: int) -> Cost:
     lake = open_lake_to_read(load_settings(folder / "retable.toml"))
     gold = lake.load(CLASSES[of].gold).scan().to_arrow_batch_reader()
     compare((pa.Table.from_batches([batch]) for batch in gold), CLASSES[of].make(rows))
+    if verifies:
+        note(f"{of}, {rows:,} rows: decode and fold again")
+        (folder / "verify").mkdir()
+        found = against_bronze(lake, CLASSES[of].gold, folder / "verify", Share())
+        if not found.is_equal:
+            raise RuntimeError(f"{of}: gold is not what the pure fold gives: {found.findings or found.rows}")
     return Cost(**json.loads(answer.stdout.splitlines()[-1]))
 
 
@@ -236,6 +244,7 @@ def main() -> None:
     parser.add_argument("--class", dest="of", choices=CLASSES, help="the kind of changes; without one: all of them")
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--results", type=Path, default=_RESULTS, help="the file to which a line is appended")
+    parser.add_argument("--verify", action="store_true", help="decode and fold all messages again, and compare gold")
     parser.add_argument("--table", action="store_true", help="print the table of that file, and measure nothing")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--only", choices=("prepare", "measure"), help=argparse.SUPPRESS)
@@ -249,7 +258,7 @@ def main() -> None:
     elif not args.table:
         for of in [args.of] if args.of else CLASSES:
             with tempfile.TemporaryDirectory() as folder:
-                cost = run(Path(folder), of, args.rows)
+                cost = run(Path(folder), of, args.rows, args.verify)
             with args.results.open("a", encoding="utf-8") as file:
                 file.write(f"{json.dumps(asdict(cost))}\n")
             note(f"{of}, {args.rows:,} rows: gold is right, {cost.seconds:.1f} s")
