@@ -179,7 +179,7 @@ def compare(gold: Iterable[pa.Table], made: Made) -> None:
     for rows in gold:
         ids = np.asarray(pc.floor(rows["id"].cast(pa.float64())).cast(pa.int64()))
         if (ids >= len(versions)).any() or seen[ids].any() or len(np.unique(ids)) != len(ids):
-            raise RuntimeError("gold has a row twice, or one that nobody wrote")
+            raise RuntimeError("gold has a row twice, or a row that the generator did not write")
         seen[ids] = True
         for column in range(1, COLUMNS):
             wanted = _wanted(made, column, ids, versions[ids])

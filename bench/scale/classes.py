@@ -249,7 +249,7 @@ CLASSES: dict[str, Class] = {
     "untyped": Class("Debezium without schemas", _untyped, "debezium_json"),
     "decimal_keys": Class("a decimal key in two spellings", _decimal_keys),
     "partial": Class(
-        "SharePlex: updates tell what changed, the settings the key",
+        "SharePlex: updates have only the changed columns, the settings name the key",
         _partial,
         "shareplex_json",
         _AS_SHAREPLEX,
