@@ -133,7 +133,7 @@ def audit(found: list[Component], address: str) -> int:
     """Print what is open, accepted and unchecked; give the exit code."""
     unknown = [each for each in found if not each.is_known]
     for each in unknown:
-        print(f"unchecked: {each.name} {each.version}: its jar does not say of which group it is")
+        print(f"unchecked: {each.name} {each.version}: its jar does not declare its group")
     try:
         answers = advisories([each for each in found if each.is_known], address)
     except Unanswered as error:
@@ -152,7 +152,7 @@ def audit(found: list[Component], address: str) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--osv", default=OSV, help="where advisories are asked for")
+    parser.add_argument("--osv", default=OSV, help="the address of the service that knows advisories")
     parser.add_argument("--bill", type=Path, default=BILL, help="where the bill of materials is written")
     asked = parser.parse_args()
     spark = next((VENV / "lib").glob("python*/site-packages/pyspark/jars"))

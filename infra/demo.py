@@ -50,7 +50,7 @@ def main() -> None:
     env = _prepare_airflow()
     lake = open_lake(settings)
     agrees = [_replay_mariadb(settings, lake, env), _replay_shop(settings, lake, env)]
-    console.print(f"\n{time.monotonic() - started:.0f} s in all. Airflow's words are in var/demo/airflow.log.")
+    console.print(f"\n{time.monotonic() - started:.0f} s in all. Airflow's log is var/demo/airflow.log.")
     _show_next_steps()
     sys.exit(0 if all(agrees) else 4)
 
@@ -77,7 +77,7 @@ def _replay_shop(settings: Settings, lake: Lake, env: dict[str, str]) -> bool:
     through = runs[-1].end
     console.print(
         f"\n[bold]2. {demo_shop.HOURS} hours of a simulated shop, as DataWorks writes them[/]: var/demo/landing_shop\n"
-        f"   {demo_shop.DELIVERY.partitions} partitions, a heartbeat a minute, the halves of an update apart; "
+        f"   {demo_shop.DELIVERY.partitions} partitions, a heartbeat per minute, the halves of an update apart; "
         f"{demo_shop.DELIVERY.late:.0%} of the row changes late, {demo_shop.DELIVERY.repeated:.0%} repeated.\n"
         "   Then build_marts (var/demo/dags) waits for the watermark, and reads one consistent cut."
     )
@@ -156,7 +156,7 @@ def _show_next_steps() -> None:
         "  unset RETABLE_SETTINGS\n"
         "  .venv/bin/retable init --from-files FOLDER    recognises the format and writes retable.toml\n"
         "  .venv/bin/retable run SOURCE                  lands, decodes and replays them, window by window\n"
-        "  RETABLE_SETTINGS=retable.toml make up         the same by the hour\n"
+        "  RETABLE_SETTINGS=retable.toml make up         the same, every hour\n"
     )
 
 

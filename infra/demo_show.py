@@ -85,7 +85,7 @@ def show_watermark(lake: Lake, source: SourceSettings, through: datetime) -> boo
     at, grade = verdict.standing.watermark, verdict.standing.grade
     witnesses = [name for name, row in last.items() if at in (row.heartbeat, row.row)]
     console.print(f"[green]All {len(facts.blockers)} tables are complete through {format_time(at)}[/], grade {grade}:")
-    console.print(f"  a {grade} of that time stands in {' and '.join(witnesses)}; {_rule(source)}")
+    console.print(f"  a {grade} of that time is in {' and '.join(witnesses)}; {_rule(source)}")
     return True
 
 
@@ -98,7 +98,7 @@ def _rule(source: SourceSettings) -> str:
 # --- the mart --------------------------------------------------------------------------------------------------------
 def show_mart(name: str, rows: Sequence[MartRow], truth: Sequence[MartRow]) -> bool:
     """Show the mart's first rows, those with most orders; false if it differs from the shop's own count."""
-    table = Table("customer", "orders", "amount", title=f"\n{name}, built behind the gate: its first rows")
+    table = Table("customer", "orders", "amount", title=f"\n{name}, built after the gate: its first rows")
     for customer, orders, amount in sorted(rows, key=lambda row: -(row[1] or 0))[:FIRST_ROWS]:
         table.add_row(str(customer), "" if orders is None else str(orders), "" if amount is None else f"{amount:,}")
     console.print(table)

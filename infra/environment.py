@@ -24,10 +24,10 @@ HOUR = ("2026-03-01T00:00:00+00:00", "2026-03-01T01:00:00+00:00")
 
 NO_JAVA = """\
 Java 17 or newer is missing (found: {found}). Get it with:
-  Debian, Ubuntu   sudo apt install openjdk-17-jre-headless   (where that is gone: openjdk-21-jre-headless)
+  Debian, Ubuntu   sudo apt install openjdk-17-jre-headless   (if that is not available: openjdk-21-jre-headless)
   Fedora           sudo dnf install java-21-openjdk-headless
   macOS            brew install openjdk@21
-Where several are installed, set JAVA_HOME to the right one."""
+If several are installed, set JAVA_HOME to the right one."""
 
 NO_VENV = """\
 {python} cannot make virtual environments. Get that part with:
@@ -37,7 +37,7 @@ WRONG_JAR = """\
 {coordinates} is not the jar that src/retable/jars.sha256 pins, so none was kept.
   pinned {pinned}
   got    {found}
-Run `make setup` again. If it stays so, do not trust the place that the jars come from."""
+Run `make setup` again. If it stays so, do not trust the source of the jars."""
 
 
 class SetupError(Exception):
@@ -111,7 +111,7 @@ def install_packages() -> None:
     """
     wheels = ["--only-binary", ":all:", "--no-binary", "pyspark,pyspark-client"]
     pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps"]
-    hint = "A package could not be installed: pip's words stand above. It needs the network, or a mirror for pip."
+    hint = "A package could not be installed: see pip's output above. It needs the network, or a mirror for pip."
     _run([*pip, *wheels, "--require-hashes", "--requirement", str(BUILD_TOOLS)], hint)
     _run([*pip, *wheels, "--require-hashes", "--no-build-isolation", "--requirement", str(PACKAGES)], hint)
     _run([*pip, "--no-build-isolation", "--editable", str(ROOT)], "Retable itself could not be installed.")
@@ -122,7 +122,7 @@ def install_jars() -> None:
     pins = read_pins(JARS_LIST.read_text())
     with tempfile.TemporaryDirectory(dir=VENV) as work:
         resolve = [str(VENV / "bin" / "python"), str(ROOT / "infra" / "resolve_jars.py"), work, *pins]
-        _run(resolve, "Spark could not get its jars: its words stand above. It needs the network.", quiet=True)
+        _run(resolve, "Spark could not get its jars: see its output above. It needs the network.", quiet=True)
         check_jars(Path(work) / "jars", pins)
         shutil.rmtree(VENV / "jars", ignore_errors=True)
         (Path(work) / "jars").rename(VENV / "jars")
@@ -137,7 +137,7 @@ def archive_classes() -> None:
         simulate = [retable, "simulate", work, "--seed", "1", "--hours", "1", "--changes", "24", "--start", HOUR[0]]
         run = [retable, "--settings", f"{work}/retable.toml", "run", "shop", "--to", HOUR[1]]
         for command in (simulate, run):
-            _run(command, "A simulated hour could not be replayed: its words stand above.", quiet=True, env=env)
+            _run(command, "A simulated hour could not be replayed: see the output above.", quiet=True, env=env)
 
 
 def _run(command: list[str], failure: str, quiet: bool = False, env: dict[str, str] | None = None) -> None:

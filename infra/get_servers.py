@@ -20,14 +20,14 @@ PINS = ROOT / "infra" / "servers_rest.sha256"
 LAUNCHER = ROOT / "infra" / "RestCatalogOnLoopback.java"
 
 PACKAGES = """\
-Of the system's packages the tests start these, as this user or as theirs, on loopback:
+The tests start the servers of these system packages, as this user or as the server's user, on loopback:
   Debian, Ubuntu   sudo apt install postgresql mariadb-server
   Fedora           sudo dnf install postgresql-server mariadb-server
   macOS            brew install postgresql@15 mariadb"""
 
 WRONG_JARS = """\
 The jars of Iceberg's REST catalog are not what infra/servers_rest.sha256 pins, so none was kept: {names}.
-Run `make servers` again. If it stays so, do not trust the place that the jars come from."""
+Run `make servers` again. If it stays so, do not trust the source of the jars."""
 
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _ICEBERG, _JETTY = "1.10.1", "11.0.26"

@@ -34,7 +34,7 @@ Maven is missing; it gets the jars of Kafka's broker. Get it with:
 
 WRONG_JARS = """\
 The jars of Kafka's broker are not what infra/servers_kafka.sha256 pins, so none was kept: {names}.
-Run `make servers` again. If it stays so, do not trust the place that the jars come from."""
+Run `make servers` again. If it stays so, do not trust the source of the jars."""
 
 
 class ServerError(Exception):

@@ -19,7 +19,7 @@ STORE = ROOT / ".servers" / "store" / f"s3proxy-{VERSION}-jar-with-dependencies.
 
 WRONG_JAR = f"""\
 The jar of S3Proxy {VERSION} is not what infra/servers_store.py pins, so it was not kept.
-Run `make servers` again. If it stays so, do not trust the place that the jar comes from."""
+Run `make servers` again. If it stays so, do not trust the source of the jar."""
 
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 _ARTIFACT = f"org.gaul:s3proxy:{VERSION}:jar:jar-with-dependencies"

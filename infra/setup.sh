@@ -1,5 +1,5 @@
 #!/bin/sh
-# Find what Retable needs of this machine, say plainly what is missing, then let infra/environment.py do the rest.
+# Check what Retable needs on this machine, print what is missing, then run infra/environment.py.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -30,4 +30,4 @@ missing \
     "  Debian, Ubuntu   sudo apt install python3.11 python3.11-venv   (Debian 12, Ubuntu 24.04 and newer: python3 python3-venv)" \
     "  Fedora           sudo dnf install python3.11" \
     "  macOS            brew install python@3.11" \
-    "and if it has another name, tell: make setup PYTHON=/path/to/python3.11"
+    "and if it has another name, give it: make setup PYTHON=/path/to/python3.11"

@@ -101,7 +101,7 @@ def test_a_jar_that_is_not_the_pinned_one_is_refused_by_name(
         other = tmp_path / jar.name
         other.chmod(0o600)
         other.write_bytes(b"")
-        with pytest.raises(EnvironmentFault, match=f"{other} is no jar that Retable pins"):
+        with pytest.raises(EnvironmentFault, match=f"{other} is not a jar that Retable pins"):
             submit_conf(lake_settings)
         shutil.copy(jar, tmp_path)
 

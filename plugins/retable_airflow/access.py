@@ -20,7 +20,7 @@ class Person(NamedTuple):
     name: str | None
 
     def __str__(self) -> str:
-        return printable(self.name) if self.name else "somebody"
+        return printable(self.name) if self.name else "a person"
 
 
 def access_control(settings: "Settings") -> dict[str, dict[str, set[str]]] | None:
@@ -51,11 +51,11 @@ def check_two(settings: "Settings", first: Person, second: Person, task: str) ->
         return
     if first.name is None or second.name is None:
         raise AirflowFailException(
-            f"the settings ask for a second person (second_person), and Airflow does not know who was the first: "
+            f"the settings require a second person (second_person), but Airflow does not know both persons: "
             f"{first} and {second}; trigger the run as a user of Airflow"
         )
     if first.name == second.name:
         raise AirflowFailException(
-            f"{first} wanted this and approved it; the settings ask for a second person (second_person): "
-            f"clear the task {task!r}, which asks again"
+            f"{first} requested this and approved it; the settings require a second person (second_person): "
+            f"clear the task {task!r} to ask again"
         )

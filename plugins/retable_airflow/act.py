@@ -68,4 +68,4 @@ def check_conf(context: Context) -> None:
     """Fail at once if a run was given a key that its form does not have: Airflow accepts any key without an error."""
     run, known = context["dag_run"], context["dag"].params
     if unknown := sorted(set(run.conf or {}) - set(known)):
-        raise AirflowFailException(f"this run was given {', '.join(unknown)}; it takes {', '.join(known)} only")
+        raise AirflowFailException(f"this run was given {', '.join(unknown)}; it takes only {', '.join(known)}")

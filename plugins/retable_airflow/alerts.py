@@ -242,9 +242,9 @@ def _send(notify: "Notify", alert: Alert) -> bool:
     try:
         make_notifier(notify)({"alert": alert})
     except Exception:  # noqa: BLE001  # whatever error a third-party notifier raises: the others are still called
-        _log.exception("not told, the next look tries again: %s by %s", alert.subject, notify.notifier)
+        _log.exception("not sent, the next look tries again: %s by %s", alert.subject, notify.notifier)
         return False
-    _log.info("told: %s by %s", alert.subject, notify.notifier)
+    _log.info("sent: %s by %s", alert.subject, notify.notifier)
     return True
 
 
@@ -258,10 +258,10 @@ def make_notifier(notify: "Notify") -> BaseNotifier:
         kind = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise InvalidSetting(
-            f"notify names {notify.notifier}, and {error}; install the provider that has it, beside Airflow"
+            f"notify names {notify.notifier}, and {error}; install the provider that has it next to Airflow"
         ) from error
     if not (isinstance(kind, type) and issubclass(kind, BaseNotifier)):
-        raise InvalidSetting(f"notify names {notify.notifier}, which is no subclass of airflow.sdk.BaseNotifier")
+        raise InvalidSetting(f"notify names {notify.notifier}, which is not a subclass of airflow.sdk.BaseNotifier")
     templated = set(getattr(kind, "template_fields", ()))
     wanted = set(_parameters(kind)) & templated - set(notify.arguments)
     given = {name: template for name, template in _GIVEN.items() if name in wanted}

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from retable.settings.load import Settings
 
 DOC = """\
-Asks a person how one held table goes on: what stopped it, how many rows wait, and what each answer does. The answer is
-carried out at once and kept with the name of who gave it. **Leave it**, or no answer within {days} days, leaves the
-table held; `retable hold release` is always there. `watch_holds` triggers a run for each hold. Settings: `{settings}`.
+Asks a person how one held table continues. The question shows what stopped the table, how many rows wait, and what each
+answer does. The answer is carried out at once and stored with the name of the person. After **Leave it**, or without an
+answer within {days} days, the table stays held; `retable hold release` still works. `watch_holds` triggers a run for
+each hold. Settings: `{settings}`.
 """
 WATCH_DOC = """\
 Looks for held tables every few minutes, and triggers `decide_hold` once for each hold. Settings: `{settings}`.
@@ -37,7 +38,7 @@ ANSWER_WITHIN = timedelta(days=3)
 _EVERY_MINUTES = 5
 _FOR_GOOD = ("approve", "skip")
 """Answers after which gold cannot return to its former state."""
-_FIRST = "{{ (ti.xcom_pull(task_ids='ask')['responded_by_user'] or {}).get('name') or 'somebody' }}"
+_FIRST = "{{ (ti.xcom_pull(task_ids='ask')['responded_by_user'] or {}).get('name') or 'A person' }}"
 _ANSWER = "{{ ti.xcom_pull(task_ids='ask')['chosen_options'][0] }}"
 _HOLD = Param(None, type=["null", "string"], title="Hold", description="Which hold: `watch_holds` fills it in")
 _TABLE = Param(None, type=["null", "string"], title="Table", description="A held table, as gold_shop.orders")
@@ -120,7 +121,7 @@ def _asking(settings: Reference, loaded: "Settings") -> DAG:
 
         ask = AskOperator(
             task_id="ask",
-            subject="{{ params.table }} is held: how does it go on?",
+            subject="{{ params.table }} is held: how does it continue?",
             body="{{ ti.xcom_pull(task_ids='explain')['markdown'] }}",
             assigned_users=deciders(loaded),
         )
@@ -188,7 +189,7 @@ def _explain(settings: Reference, context: Context) -> dict[str, Any]:
     lines += [code(hold.words)] + ([code(hold.shown_statement)] if hold.shown_statement else [])
     for way, told in words.items():
         lines.append(f"**{ANSWERS[way]}**\n\n{code(told)}")
-    lines.append(f"**{LEAVE}**: it stays held. What else can be done: {inline(hold.remedy.replace('TABLE', name))}")
+    lines.append(f"**{LEAVE}**: the table stays held. Other ways: {inline(hold.remedy.replace('TABLE', name))}")
     return {"markdown": "\n\n".join(lines), "ways": list(words), "hold": hold_id(state), "source": state.source}
 
 
@@ -202,7 +203,7 @@ def _standing(lake: "Lake", name: str, asked: str | None) -> "GoldState":
     except NotFound as error:
         raise AirflowFailException(str(error)) from error
     if state.hold is None or (asked and hold_id(state) != asked):
-        raise AirflowSkipException(f"{name} is not held any more as it was: there is nothing to decide")
+        raise AirflowSkipException(f"{name} is no longer held for that reason: there is nothing to decide")
     return state
 
 

@@ -44,7 +44,7 @@ def _table(found: Mapping[str, Any]) -> str:
     if found["held"]:
         lines.append("**The shadow is held**.")
     if found["moved"]:
-        lines.append("Gold has changed since the shadow was built: what came since is only in gold here.")
+        lines.append("Gold has changed since the shadow was built: the newer changes are only in gold.")
     lines.append(
         f"{rows['gold']:,} rows in gold, {rows['shadow']:,} in the shadow, compared by {by}: "
         f"**{rows['only_in_gold']:,}** only in gold, **{rows['only_in_shadow']:,}** only in the shadow, "

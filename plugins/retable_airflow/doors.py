@@ -87,8 +87,8 @@ def kubernetes(job: SparkJob, *, template: Mapping[str, Any], **operator: Any) -
         module = import_module("airflow.providers.cncf.kubernetes.operators.spark_kubernetes")
     except ImportError as error:
         raise AirflowFailException(
-            "this door needs apache-airflow-providers-cncf-kubernetes; install it beside Airflow, or take another "
-            "`spark_door`"
+            "this `spark_door` needs apache-airflow-providers-cncf-kubernetes; install it next to Airflow, or use "
+            "another one"
         ) from error
     made: BaseOperator = module.SparkKubernetesOperator(
         task_id=job.stage, name=_dns_name(job), template_spec=spark_application(job, template), **operator
@@ -120,7 +120,7 @@ def open_door(path: str, job: SparkJob) -> BaseOperator:
     """
     made = _load(path)(job)
     if not isinstance(made, BaseOperator):
-        raise InvalidSetting(f"spark_door is {path!r}, which gives a {type(made).__name__} and no operator of Airflow")
+        raise InvalidSetting(f"spark_door is {path!r}: it returns a {type(made).__name__}, not an operator of Airflow")
     return made
 
 
@@ -133,7 +133,7 @@ def _load(path: str) -> Door:
             f"spark_door is {path!r}, and {error}; its module must be importable where tasks run, as in the DAGs folder"
         ) from error
     if not callable(found):
-        raise InvalidSetting(f"spark_door is {path!r}, which is no callable")
+        raise InvalidSetting(f"spark_door is {path!r}, which is not callable")
     door: Door = found
     return door
 

@@ -62,7 +62,7 @@ class FreshnessSensor(BaseSensorOperator):
         **task: Any,
     ) -> None:
         if grade not in GRADES:
-            raise ValueError(f"grade is {grade!r}; there are {', '.join(GRADES)}")
+            raise ValueError(f"grade is {grade!r}; the grades are {', '.join(GRADES)}")
         super().__init__(**task if deadline is None else {**task, "timeout": deadline})
         self.tables = tables
         self.through = through
@@ -147,9 +147,9 @@ class FreshnessTrigger(BaseTrigger):
                 if not isinstance(error, EnvironmentFault):
                     yield TriggerEvent({"error": str(error)})  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
                     return
-                self.log.warning("asked in vain, will ask again: %s", error)
+                self.log.warning("the look failed, and will be repeated: %s", error)
             except RetableError as error:
-                self.log.warning("asked in vain, will ask again: %s", error)
+                self.log.warning("the look failed, and will be repeated: %s", error)
         yield TriggerEvent({})  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
 
 
@@ -259,5 +259,5 @@ def _time(through: object) -> datetime:
     except ValueError:
         time = None
     if time is None or time.tzinfo is None:
-        raise AirflowFailException(f"through is {through!r}, which is no time with a zone, as 2026-03-01T06:00:00Z")
+        raise AirflowFailException(f"through is {through!r}, which is not a time with a zone, as 2026-03-01T06:00:00Z")
     return time

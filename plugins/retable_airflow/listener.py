@@ -69,12 +69,12 @@ def note(results: Mapping[str, Mapping[str, Any]]) -> str | None:
     parts = [f"{counts[name]:,} {word}" for name, word in _COUNTED.items() if counts.get(name)]
     held = sorted({table for result in stages.values() for table in result["held"]})
     seconds = sum(result.get("seconds", 0) for result in stages.values())
-    words = [f"{window}: {', '.join(parts) or 'a quiet window'}"]
+    words = [f"{window}: {', '.join(parts) or 'no messages'}"]
     if held:
         words.append(f"held: {', '.join(held)}")
     if "fresh" in results:
         watermark, grade = results["fresh"]["watermark"], results["fresh"]["grade"]
-        words.append(f"complete through {watermark} ({grade})" if watermark else "nothing is proven yet")
+        words.append(f"complete through {watermark} ({grade})" if watermark else "no watermark yet")
     return "; ".join([*words, f"{seconds:.0f} s"])
 
 

@@ -70,11 +70,11 @@ def _address(connection: Any) -> str:
     host = connection.host or ""
     address = host if "://" in host else f"{connection.schema or 'https'}://{host}"
     if not address.startswith(("http://", "https://")):
-        raise ValueError(f"the connection {connection.conn_id} has no address of http or https")
+        raise ValueError(f"the address of the connection {connection.conn_id} is not http or https")
     if address.startswith("http://") and not (_is_here(address) or connection.extra_dejson.get("allow_http") is True):
         raise ValueError(
-            f"the connection {connection.conn_id} sends alerts, and its password, in the clear: give it https, or the "
-            f'extra {{"allow_http": true}}'
+            f"the connection {connection.conn_id} sends alerts and its password without encryption: give it https, or "
+            f'the extra {{"allow_http": true}}'
         )
     _check_reached(connection, urlsplit(address).hostname or "")
     port = f":{connection.port}" if connection.port else ""

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from retable.settings.sources import SourceSettings
 
 DOC = """\
-Replays the source **{source}** into gold, one window a run: *land* keeps its messages, *decode* makes change events
-of them, *replay* brings gold up to date (or *window* does all three in one Spark application), *fresh* keeps up to when
-it is complete. A run takes the window of its data interval.
+Replays the source **{source}** into gold, one window per run: *land* stores its messages, *decode* turns them into
+change events, *replay* brings gold up to date (or *window* does all three in one Spark application), *fresh* records
+the watermark. A run replays the window of its data interval.
 
-**By hand:** trigger it with a `window`, such as `20260301T0500Z`, to run that one again: a recorded window never
-changes, so this is harmless at any time. Without one it takes the interval before the logical date.
+**By hand:** trigger it with a `window`, such as `20260301T0500Z`, to run that window again. A recorded window never
+changes, so this is harmless at any time. Without a `window`, it uses the interval before the logical date.
 
-**Green does not mean that no table is held:** the run's note and the task's log name the held ones, and
+**Green does not mean that no table is held:** the run's note and the task's log name the held tables, and
 `retable hold list` says why. Settings: `{settings}`.
 """
 
 PAUSED = """
-**The settings pause this source:** {reason}. Its runs record no new window and are skipped; a window that is recorded
-may still be run. When `paused` is gone from the settings, clear the skipped runs.
+**The settings pause this source:** {reason}. Its runs record no new window and are skipped; a recorded window may
+still be run. When `paused` is removed from the settings, clear the skipped runs.
 """
 
 WINDOW = Param(

@@ -51,7 +51,7 @@ def schedule(source: "SourceSettings") -> str:
         return f"0 */{hours} * * *" if hours < 24 else "0 0 * * *"
     raise InvalidSetting(
         f"sources.{source.name}.every: no cron expression starts a run every {minutes} minutes; "
-        "take a part of an hour or a number of hours that divides a day"
+        "use a divisor of an hour or a number of hours that divides a day"
     )
 
 
@@ -60,7 +60,7 @@ def window_of(context: Context) -> str:
     run = context["dag_run"]
     known = context["dag"].params
     if unknown := sorted(set(run.conf or {}) - set(known)):
-        raise AirflowFailException(f"this run was given {', '.join(unknown)}; it takes {', '.join(known)} only")
+        raise AirflowFailException(f"this run was given {', '.join(unknown)}; it takes only {', '.join(known)}")
     if window := context["params"].get("window"):
         try:
             return window_name(window_start(window))
@@ -141,7 +141,7 @@ class _StageOperator(BaseOperator):
         if not recorded:
             raise AirflowSkipException(
                 f"{source.name} is paused, and {window} is not recorded: {source.paused}. Clear this run when `paused` "
-                f"is gone from the settings"
+                f"is removed from the settings"
             )
 
     def _await_delay(self, window: str) -> None:
@@ -153,7 +153,7 @@ class _StageOperator(BaseOperator):
             return
         ready = window_start(window) + source.every + source.delay
         if (left := ready - datetime.now(UTC)) > _SHORT:
-            self.log.info("waiting until %s, %s behind the window's end", ready.isoformat(), source.delay)
+            self.log.info("waiting until %s, %s after the window's end", ready.isoformat(), source.delay)
             self.defer(trigger=DateTimeTrigger(ready), method_name="after_delay")
         time.sleep(max(left, timedelta()).total_seconds())
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from retable.ledger.lake.catalog import Lake
 
 DOC = """\
-Drops old windows where `retention` is set, compacts files, expires snapshots that no cut, tag or reader needs, and
-removes files that no table knows, table by table. No row that a reader of gold sees changes. A table that a replay is
-at is left for the next day; both use the pool `retable_spark`, so on a small machine they never run at once. What was
-done is in `ops.upkeep` and in the tasks' return values.
+Works table by table. Drops old windows if `retention` is set, compacts files, expires snapshots that no consistent cut,
+tag or reader needs, and removes files that belong to no table. No row that a reader of gold sees changes. A table that
+a replay works on is skipped until the next day. Both use the pool `retable_spark`, so on a small machine they never run
+at once. `ops.upkeep` and the return values of the tasks show what was done.
 
-**By hand:** trigger it with `tables` to keep only these, such as `gold_shop.orders` or `ops.ledger`.
+**By hand:** trigger it with `tables` for only these tables, such as `gold_shop.orders` or `ops.ledger`.
 Settings: `{settings}`.
 """
 
@@ -27,7 +27,7 @@ TABLES = Param(
     type="array",
     items={"type": "string"},
     title="Tables",
-    description="One a line, as gold_shop.orders or ops.ledger; empty: all",
+    description="One per line, as gold_shop.orders or ops.ledger; empty: all",
 )
 _OPS = "ops"
 _LONGEST = timedelta(days=7)
@@ -92,7 +92,7 @@ def _chosen(name: str, settings: Reference, context: Context) -> list[str]:
             raise AirflowFailException(str(error)) from error
     mine = [place.name for place in asked if (place.source or _OPS) == name]
     if not mine:
-        raise AirflowSkipException(f"none of the tables that were asked for is of {name}")
+        raise AirflowSkipException(f"none of the requested tables belongs to {name}")
     return mine if context["params"].get("tables") else [name]
 
 

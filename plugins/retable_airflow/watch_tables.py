@@ -12,9 +12,9 @@ from retable_airflow.lakes import Reference, reference_of, settings_of
 EVERY_MINUTES = 5
 
 DOC = """\
-Looks at the watermark of every table that has an SLA (`sla` in the settings), and tells what is late and what is
-complete again, through the notifiers that the settings name (`notify`): once for each cause, whatever it makes late.
-What is known is in `ops.incidents`. Settings: `{settings}`.
+Looks at the watermark of every table that has an SLA (`sla` in the settings). Reports what is late and what is complete
+again, through the notifiers that the settings name (`notify`): once for each cause, however many tables it makes late.
+The incidents are in `ops.incidents`. Settings: `{settings}`.
 """
 
 

@@ -21,14 +21,14 @@ DOC = """\
 Replays windows of a source again, by hand.
 
 **In place** runs the recorded windows again: land, decode, replay. A recorded window never changes, so this is harmless
-at any time; it brings gold to what the settings say now.
+at any time. It brings gold up to date with the present settings.
 
-**Shadow** rebuilds the named tables beside gold, with these windows decoded anew from bronze, and shows how they
-differ from gold, in counts: in the log and the return value of `compare`, and in the question of `approve`; the rows
-are shown by `retable shadow diff`. Approved, gold takes
-it in one visible step per table, and each table stays the table that it was. Rejected, or not answered within {hours}
-hours, the shadow is dropped and gold is as it was. A promotion that fails leaves the shadow: clear `promote` when its
-cause is gone, or drop it by `retable shadow drop`. Settings: `{settings}`.
+**Shadow** rebuilds the named tables next to gold, with these windows decoded again from bronze. It shows in counts how
+they differ from gold: in the log and the return value of `compare`, and in the question of `approve`.
+`retable shadow diff` shows the rows. After an approval, each gold table changes in one visible step and keeps its
+identity. After a rejection, or without an answer within {hours} hours, the shadow is dropped and gold is unchanged. A
+failed promotion leaves the shadow: clear `promote` when its cause is gone, or drop it by `retable shadow drop`.
+Settings: `{settings}`.
 """
 
 IN_PLACE, SHADOW = "in place", "shadow"
@@ -67,7 +67,7 @@ def _form(sources: list[str]) -> dict[str, Any]:
             type="array",
             items={"type": "string"},
             title="Tables",
-            description="Of a shadow, one a line, as gold_shop.orders; in place takes all tables of the windows",
+            description="For a shadow: one per line, as gold_shop.orders; in place replays all tables of the windows",
         ),
         "from": Param(None, type=["null", "string"], pattern=_WINDOW, title="From", description=start),
         "to": Param(
@@ -75,10 +75,10 @@ def _form(sources: list[str]) -> dict[str, Any]:
             type=["null", "string"],
             pattern=_WINDOW,
             title="To",
-            description="The window before which to end: this one is not taken any more",
+            description="The window after the last one; it is not replayed",
         ),
         "mode": Param(IN_PLACE, enum=[IN_PLACE, SHADOW], title="Mode"),
-        "reason": Param("", type="string", title="Reason", description="Why; it is kept with your name"),
+        "reason": Param("", type="string", title="Reason", description="The reason; it is stored with your name"),
     }
 
 
@@ -134,7 +134,7 @@ def _check(settings: Reference, context: Context) -> None:
         raise AirflowFailException(f"fill in {', '.join(missing)}")
     if asked["mode"] == IN_PLACE and asked["tables"]:
         raise AirflowFailException(
-            f"in place takes all tables of its windows: leave `tables` empty, or choose the mode {SHADOW}"
+            f"in place replays all tables of its windows: leave `tables` empty, or choose the mode {SHADOW}"
         )
     try:
         with lake_of(settings) as lake:
@@ -159,7 +159,7 @@ def _check_free(lake: "Lake", source: str) -> None:
 
     if (standing := find_shadow(lake, source)) is not None:
         raise AirflowFailException(
-            f"{source} has a shadow already, of {', '.join(standing.ask.tables)} ({standing.reason}): "
+            f"{source} already has a shadow, of {', '.join(standing.ask.tables)} ({standing.reason}): "
             f"`retable shadow promote {source}` or `retable shadow drop {source}` first"
         )
 
@@ -221,7 +221,7 @@ def _promoted(lake: "Lake", context: Context) -> list[str]:
 
     if find_shadow(lake, context["params"]["source"]) is not None:
         raise AirflowFailException(
-            "Spark ended, but the shadow still stands: see Spark's own log, then clear this task"
+            "Spark ended, but the shadow still exists: see Spark's own log, then clear this task"
         )
     return list(context["params"]["tables"])
 

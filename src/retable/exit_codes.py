@@ -11,7 +11,7 @@ from retable.printable import printable, without_passwords
 EXIT_CODES = {
     0: "Done.",
     1: "Not done: a person must change something. The error says what.",
-    2: "Done, but something is held, quarantined or late. Only the command line ends with it, no job does.",
+    2: "Done, but something is held, quarantined or late. Only the command line exits with it; a job does not.",
     3: "Not done: try again. Another run was faster, or a server did not answer.",
     4: "`retable verify` found differences.",
     70: "A bug of Retable. Please report it.",

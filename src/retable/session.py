@@ -242,10 +242,10 @@ def _launch(conf: SparkConf) -> None:
         SparkContext._ensure_initialized(conf=conf)
     except PySparkRuntimeError as error:
         raise EnvironmentFault(
-            "Java did not start; what it said stands above. Retable needs Java 17 or 21: "
-            "`apt install openjdk-17-jre-headless` (Debian, Ubuntu; 21 where 17 is gone), "
+            "Java did not start; its messages are above. Retable needs Java 17 or 21: "
+            "`apt install openjdk-17-jre-headless` (Debian, Ubuntu; 21 if 17 is not available), "
             "`dnf install java-21-openjdk-headless` (Fedora), `brew install openjdk@21` (macOS); "
-            "where several are installed, set JAVA_HOME to the right one"
+            "if several are installed, set JAVA_HOME to the right one"
         ) from error
 
 
@@ -266,8 +266,8 @@ def _jars(settings: Settings) -> list[Path]:
     for jar in jars:
         if (digest := _digest(jar, jar.stat().st_mtime_ns)) not in pinned:
             raise EnvironmentFault(
-                f"{jar} is no jar that Retable pins (its sha256 is {digest}): run `make setup`, and do not trust the "
-                f"place that this one came from",
+                f"{jar} is not a jar that Retable pins (its sha256 is {digest}): run `make setup`, and do not trust "
+                f"the source of this jar",
                 path=str(jar),
             )
     return jars

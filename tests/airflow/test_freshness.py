@@ -112,7 +112,7 @@ def test_a_deadline_fails_the_task_with_what_it_waited_for(feed: Feed, path: Pat
     with pytest.raises(
         AirflowSensorTimeout,
         match="gold_shop.orders is late: complete through 2026-03-01T05:50:00Z .row., not 2026-03-01T06:00:00Z: the "
-        "partition shop.t/1 is silent since 2026-03-01T05:50:00Z",
+        "partition shop.t/1 has no evidence since 2026-03-01T05:50:00Z",
     ):
         waiting.look_again(context(), {}, until=over)
 
@@ -127,7 +127,7 @@ def test_what_the_trigger_saw_may_be_gone_again_and_the_wait_goes_on(feed: Feed,
 
 def test_a_wait_that_only_the_scheduler_ended_names_its_cause_too(feed: Feed, path: Path) -> None:
     waiting = sensor(path)
-    with pytest.raises(AirflowSensorTimeout, match="the partition shop.t/1 is silent"):
+    with pytest.raises(AirflowSensorTimeout, match="the partition shop.t/1 has no evidence"):
         waiting.resume_execution("__fail__", {"error": "Trigger timeout"}, context())
 
 
@@ -220,7 +220,7 @@ def test_a_time_may_be_given(feed: Feed, path: Path, through: object) -> None:
 
 @pytest.mark.parametrize(
     ("through", "words"),
-    [(None, "has no data interval"), ("2026-03-01T06:00:00", "no time with a zone"), ("soon", "no time with a zone")],
+    [(None, "has no data interval"), ("2026-03-01T06:00:00", "a time with a zone"), ("soon", "a time with a zone")],
 )
 def test_a_run_without_a_time_fails_at_once(feed: Feed, path: Path, through: object, words: str) -> None:
     with pytest.raises(AirflowFailException, match=words):
@@ -229,7 +229,7 @@ def test_a_run_without_a_time_fails_at_once(feed: Feed, path: Path, through: obj
 
 def test_tables_and_time_are_templates_and_a_grade_is_checked_where_it_is_written() -> None:
     assert FreshnessSensor.template_fields == ("tables", "through")
-    with pytest.raises(ValueError, match="grade is 'hearsay'; there are heartbeat, canary, row, drained"):
+    with pytest.raises(ValueError, match="grade is 'hearsay'; the grades are heartbeat, canary, row, drained"):
         FreshnessSensor(task_id="complete", tables="dump", grade="hearsay")  # type: ignore[arg-type]  # the wrong grade is the test
     with pytest.raises(AirflowFailException, match="no table to wait for"):
         FreshnessSensor(task_id="complete", tables=[]).execute(context())

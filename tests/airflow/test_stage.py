@@ -166,8 +166,8 @@ def test_a_job_that_fails_fails_its_task(lake: Lake, path: Path, write_settings:
     [
         ("nowhere:door", "No module named 'nowhere'"),
         ("doors:none", "no attribute 'none'"),
-        ("doors:JOBS", "no callable"),
-        ("doors:words", "gives a str and no operator"),
+        ("doors:JOBS", "not callable"),
+        ("doors:words", "returns a str, not an operator"),
     ],
 )
 def test_a_door_that_is_not_there_fails_at_once_with_its_name(door: str, words: str, job: doors.SparkJob) -> None:
@@ -214,7 +214,7 @@ def test_on_kubernetes_the_job_fills_the_template_that_the_user_keeps(job: doors
 
 
 def test_kubernetes_without_its_provider_says_what_to_install(job: doors.SparkJob) -> None:
-    with pytest.raises(AirflowFailException, match="install it beside Airflow"):
+    with pytest.raises(AirflowFailException, match="install it next to Airflow"):
         doors.kubernetes(job, template={})
 
 

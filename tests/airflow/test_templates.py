@@ -80,11 +80,11 @@ def test_a_question_shows_the_words_and_does_nothing_with_them() -> None:
     with DAG("asks", params={"table": WORDS}):
         ask = decide.AskOperator(
             task_id="ask",
-            subject="{{ params.table }} is held: how does it go on?",
+            subject="{{ params.table }} is held: how does it continue?",
             body="{{ ti.xcom_pull(task_ids='explain')['markdown'] }}",
         )
     ask.render_template_fields(context({"table": WORDS}, explain={"markdown": WORDS}))
-    assert ask.subject == f"{WORDS} is held: how does it go on?"
+    assert ask.subject == f"{WORDS} is held: how does it continue?"
     assert ask.body == WORDS
 
 

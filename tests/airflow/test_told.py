@@ -55,7 +55,7 @@ def test_a_note_of_a_run_that_failed_says_how_far_it_came() -> None:
 
 def test_a_quiet_window_is_called_one() -> None:
     results = {"window": stage({"landed": 0, "rows": 0}), "fresh": {"watermark": None, "grade": None}}
-    assert note(results) == "20260301T0500Z: a quiet window; nothing is proven yet; 2 s"
+    assert note(results) == "20260301T0500Z: no messages; no watermark yet; 2 s"
 
 
 # --- lineage -----------------------------------------------------------------------------------------------------

@@ -81,9 +81,9 @@ def asked(dag: DAG | None = None, **told: Any) -> Any:
     [
         ({"reason": ""}, "fill in reason"),
         ({"from": None, "to": None}, "fill in from, to"),
-        ({"tables": [TABLE]}, "in place takes all tables of its windows"),
+        ({"tables": [TABLE]}, "in place replays all tables of its windows"),
         ({"to": name(5)}, "is not before"),
-        ({"to": name(9)}, "are recorded to 20260301T0700Z"),
+        ({"to": name(9)}, "are recorded up to 20260301T0700Z"),
         ({"from": name(4)}, "recorded are 20260301T0500Z to 20260301T0600Z"),
         ({"from": "20260301T9900Z"}, "no such time"),
         ({"mode": "shadow"}, f"name the tables to rebuild; dump has {TABLE}"),
@@ -155,7 +155,7 @@ def test_who_asked_for_a_shadow_does_not_approve_it_alone_where_the_settings_say
     assert window._promote_words(path, asked(answer=ann))[1][1] == "promote"
     with pytest.raises(AirflowFailException, match="clear the task 'approve'"):
         window._promote_words(path, asked(answer=ann, by="ann"))
-    with pytest.raises(AirflowFailException, match="does not know who"):
+    with pytest.raises(AirflowFailException, match="does not know both"):
         window._promote_words(path, asked(answer=ann, by=None))
 
 

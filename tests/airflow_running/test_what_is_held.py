@@ -103,9 +103,9 @@ def test_an_answer_is_carried_out_and_no_answer_leaves_the_table_held(airflow: R
     approved, rejected, left = (ask(airflow, "asked__decide_hold") for _ in range(3))
     told = question(airflow, "asked__decide_hold", approved)
     assert told["options"] == ["Approve", "Reject", "Leave it out", "Try again", "Rebuild", "Leave it"]
-    assert told["subject"] == f"{TABLE} is held: how does it go on?"
+    assert told["subject"] == f"{TABLE} is held: how does it continue?"
     assert "DROP TABLE {{ 7 * 7 }}" in told["body"]
-    assert "It takes effect as it is" in told["body"]
+    assert "It is applied as it is" in told["body"]
     for run, chosen in ((approved, "Approve"), (rejected, "Reject"), (left, "Leave it")):
         question(airflow, "asked__decide_hold", run)
         answer(airflow, "asked__decide_hold", run, chosen)
@@ -130,7 +130,7 @@ def test_what_is_for_good_needs_a_second_person(airflow: RunningAirflow, setting
     assert "admin answered “Approve”" in airflow.call("GET", place)["subject"]
     answer(airflow, dag_id, run, "Approve", "confirm")
     airflow.wait_for(dag_id, run, "act", "failed")
-    assert "admin wanted this and approved it" in airflow.log(dag_id, run, "act")
+    assert "admin requested this and approved it" in airflow.log(dag_id, run, "act")
     # A scheduler that ends the run while it is cleared leaves it ended.
     airflow.wait_for_run(dag_id, run, "failed")
     airflow.clear_task(dag_id, run, "confirm")

@@ -93,5 +93,5 @@ def test_a_type_of_the_source_needs_to_know_which_database_it_is() -> None:
 
 @pytest.mark.parametrize("kind", ["time(10)", "time(", "bits(3)", "bit(x)", "point(2)", "interval", "Time Zone", ""])
 def test_a_type_that_is_neither_golds_nor_of_these_of_the_source_is_refused(kind: str) -> None:
-    with pytest.raises(ValueError, match="is no type of a gold column"):
+    with pytest.raises(ValueError, match="is not a type of a gold column"):
         make_settings("debezium_json", {str(TABLE): {"types": {"c": kind}}})

@@ -52,7 +52,7 @@ def test_a_time_without_a_zone_is_refused_and_says_how_to_write_it(retable: Reta
 
 
 def test_a_time_that_is_none_is_refused(retable: Retable) -> None:
-    assert "'noon' is no time; write it as" in retable("run", "dump", "--to", "noon").stderr
+    assert "'noon' is not a valid time; write it as" in retable("run", "dump", "--to", "noon").stderr
 
 
 def test_an_empty_range_is_refused(retable: Retable, settings: Settings) -> None:
@@ -73,7 +73,7 @@ def test_an_unknown_setting_names_the_nearest(retable: Retable, settings: Settin
     path.write_text(path.read_text().replace("hour =", "huor ="))
     result = retable("tables")
     assert result.exit_code == 1
-    assert "sources.dump.huor is no setting\n       did you mean 'hour'?" in result.stderr
+    assert "sources.dump.huor is not a setting\n       did you mean 'hour'?" in result.stderr
 
 
 @pytest.mark.parametrize("args", [("--settings", "other/s.toml", "tables"), ("tables", "--settings=other/s.toml")])
@@ -103,7 +103,7 @@ def _failing(error: Exception) -> Callable[..., Never]:
         (NotFound("the lake is dry; fill it"), 1, "error: the lake is dry\n       fill it\n"),
         (ConflictError("the catalog is busy"), 3, "error: the catalog is busy\n       try again\n"),
         (Fenced("another run won"), 3, "error: another run won\n       try again\n"),
-        (BadValue("x is no number"), 1, "error: x is no number\n       in a run such a message goes to quarantine"),
+        (BadValue("x is no number"), 1, "error: x is no number\n       in a run, such a message goes to quarantine"),
         (Unbalanced("1 is not 2; report it"), 70, "error: 1 is not 2\n       report it\n"),
     ],
 )

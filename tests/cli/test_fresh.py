@@ -40,7 +40,7 @@ def test_a_table_that_is_late_ends_with_3_its_cause_and_the_next_step(retable: R
     assert what.startswith(
         "error: gold_shop.orders is late: complete through 2026-03-01T05:50:00Z (row), not 2026-03-01T06"
     )
-    assert "the partition shop.t/0 is silent since 2026-03-01T05:50:00Z" in what
+    assert "the partition shop.t/0 has no evidence since 2026-03-01T05:50:00Z" in what
     assert next_step.startswith("       the next message of that partition proves it")
     assert result.stdout == ""
 
@@ -91,7 +91,7 @@ def test_waiting_ends_when_the_evidence_comes_and_tells_each_cause_once(
     assert result.exit_code == 0, result.stderr
     told = [line.split(": ")[2].split(";")[0] for line in result.stderr.splitlines()[:-1]]
     assert [words[:40] for words in told] == [
-        "the partition shop.t/0 is silent since 2",
+        "the partition shop.t/0 has no evidence since 2",
         "the window 20260301T0700Z of dump is rec",
     ]
 
@@ -116,9 +116,9 @@ def test_why_asks_for_the_last_full_window(retable: Retable, feed: Feed) -> None
         "asked": "complete through 2026-03-01T07:00:00Z",
         "verdict": "late",
         "watermark": "2026-03-01T05:50:00Z (row)",
-        "cause": "SILENT: the partition shop.t/0 is silent since 2026-03-01T05:50:00Z: no heartbeat, canary or row "
-        "stamped 2026-03-01T07:00:00Z or later",
-        "next step": "the next message of that partition proves it; where the source is quiet, let it update a canary "
+        "cause": "SILENT: the partition shop.t/0 has no evidence since 2026-03-01T05:50:00Z: no heartbeat, canary or "
+        "row stamped 2026-03-01T07:00:00Z or later",
+        "next step": "the next message of that partition proves it; if the source is quiet, let it update a canary "
         "row every minute (`canary` in the settings), or accept the grade `drained`",
     }
 

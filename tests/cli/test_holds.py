@@ -62,7 +62,7 @@ def test_a_table_that_is_not_held_is_not_released(retable: Retable, held: str, l
 
 def test_a_release_needs_one_way_and_a_reason(retable: Retable, held: str) -> None:
     assert "--retry, --skip" in retable("hold", "release", held, "--reason", "x").stderr
-    assert "one of them" in retable("hold", "release", held, "--retry", "--skip", "--reason", "x").stderr
+    assert "one of --retry" in retable("hold", "release", held, "--retry", "--skip", "--reason", "x").stderr
     assert "--reason" in retable("hold", "release", held, "--rebuild").stderr
 
 
@@ -106,7 +106,7 @@ def test_a_release_says_first_what_it_will_do_and_keeps_who_and_why(
     assert asked == [(held, False)]
     words = result.stderr.splitlines()
     assert words[:2] == ["gold_shop.orders is held at 0.7.0: it drops\\na partition", "  ALTER …"]
-    assert any("built anew" in line for line in words)
+    assert any("built again" in line for line in words)
     assert any("[1/1] gold_shop.orders rebuild" in line for line in words)
     assert ("is held again" in words[-1]) == bool(still_held)
     (action,) = read_actions(lake, "dump")
@@ -123,10 +123,10 @@ def test_several_tables_go_on_by_one_command(
     one_is_not = retable("hold", "release", held, "gold_shop.fine", "--retry", "--reason", "x", "--yes")
     assert (one_is_not.exit_code, asked, read_actions(lake, "dump")) == (1, [], [])
     of_one = retable("hold", "release", held, items, "--as", "alter table orders add c int", "--reason", "x")
-    assert "name that one alone" in of_one.stderr
+    assert "name only that table" in of_one.stderr
     done = retable("rebuild", held, items, "--reason", "fixed; at the source", input="y\n")
     assert (done.exit_code, asked) == (code, [(held, False), (items, False)]), done.stderr
-    assert done.stderr.count("Go on?") == 1
+    assert done.stderr.count("Continue?") == 1
     assert "[1/2] gold_shop.orders rebuild" in done.stderr
     assert "[2/2] gold_shop.items rebuild" in done.stderr
     assert ("gold_shop.items is held again" in done.stderr) == bool(still_held)
@@ -136,7 +136,7 @@ def test_several_tables_go_on_by_one_command(
 @pytest.mark.parametrize(
     ("way", "decision", "statement", "words"),
     [
-        (("--skip",), "skip", HOLD.statement, "It counts for nothing: now, and in every later replay"),
+        (("--skip",), "skip", HOLD.statement, "It will have no effect: now, and in every later replay"),
         (("--as", "alter table orders add c int"), "replace", "alter table orders add c int", "(AddColumn)"),
         (("--retry",), None, None, "It will be tried again there"),
     ],
@@ -172,25 +172,27 @@ def test_repeats_of_one_statement_are_offered_and_skipped_together(
     feed.told(6, HOLD.statement, Sequence(0, 90, 0), table=orders)
     feed.told(6, HOLD.statement, Sequence(0, 91, 0), table=TableName("shop", None, "fine"))
     feed.told(6, "ALTER another", Sequence(0, 92, 0), table=orders)
-    hint = "the same statement stood at 0.2.0, 0.10.0, 0.90.0; `hold release --skip --repeats` skips it behind the hold"
+    hint = (
+        "the same statement is also at 0.2.0, 0.10.0, 0.90.0; `hold release --skip --repeats` skips it after the hold"
+    )
     assert hint in retable("hold", "list").stdout
 
     skip = ("hold", "release", held, "--skip", "--reason", "fixed; at the source", "--yes")
     alone = retable(*skip)
     assert alone.exit_code == 0, alone.stderr
-    assert "It stands again at 0.10.0, 0.90.0: --repeats skips it there, too." in alone.stderr
+    assert "The same statement is also at 0.10.0, 0.90.0: --repeats skips it there, too." in alone.stderr
     assert [row.position for row in read_decisions(lake, "dump")] == ["0.7.0"]
 
     together = retable(*skip, "--repeats")
     assert together.exit_code == 0, together.stderr
-    assert "It is skipped, too, where it stands again: at 0.10.0, 0.90.0." in together.stderr
+    assert "The same statement is also skipped at 0.10.0, 0.90.0." in together.stderr
     assert [row.position for row in read_decisions(lake, "dump")[1:]] == ["0.7.0", "0.10.0", "0.90.0"]
     assert {(row.decision, row.part, row.statement) for row in read_decisions(lake, "dump")} == {
         ("skip", "t/0", HOLD.statement)
     }
     assert read_actions(lake, "dump")[-1].action.endswith("ALTER … at 0.7.0, 0.10.0, 0.90.0")
     assert (
-        "--repeats belongs to --skip"
+        "--repeats is only valid with --skip"
         in retable("hold", "release", held, "--retry", "--repeats", "--reason", "x").stderr
     )
 
@@ -217,10 +219,10 @@ def test_nothing_happens_unless_it_is_confirmed(
     ("hold", "way", "words"),
     [
         (HOLD, ("--approve",), "--as, --skip, --retry, --rebuild"),
-        (replace(HOLD, position=None, code="LATE_CHANGE"), ("--retry",), "there are --rebuild"),
-        (replace(HOLD, position=None, code="KEY_UNKNOWN"), ("--skip",), "there are --retry, --rebuild"),
-        (replace(HOLD, statement='{"id":"1"}'), ("--as", "drop table orders"), "there are --skip, --retry"),
-        (replace(HOLD, statement=None), ("--skip",), "there are --retry, --rebuild"),
+        (replace(HOLD, position=None, code="LATE_CHANGE"), ("--retry",), "valid here: --rebuild"),
+        (replace(HOLD, position=None, code="KEY_UNKNOWN"), ("--skip",), "valid here: --retry, --rebuild"),
+        (replace(HOLD, statement='{"id":"1"}'), ("--as", "drop table orders"), "valid here: --skip, --retry"),
+        (replace(HOLD, statement=None), ("--skip",), "valid here: --retry, --rebuild"),
         (HOLD, ("--as", "frobnicate"), "is not understood"),
         (HOLD, ("--as", "alter table other add c int"), "is about shop.other"),
     ],

@@ -157,7 +157,7 @@ def test_what_the_messages_cannot_tell_is_listed(retable: Retable, folder: Path,
     retable("init", "--from-files", str(folder))
     text = (tmp_path / "retable.toml").read_text()
     assert "time_zone" in text
-    assert "is taken as UTC" in text
+    assert "is read as UTC" in text
     assert 'every  = "1d"' in text
     assert '# [tables."shop.lo?g"]\n' in text
     assert "shop.orders" in text
@@ -170,9 +170,9 @@ def test_what_no_setting_mends_is_said_of_the_format_that_was_found(
     (folder / "x").write_text(_one_line("datahub_tuple/0001_vendor_insert.message.json"))
     retable("init", "--from-files", str(folder))
     text = (tmp_path / "retable.toml").read_text()
-    assert "# What no message of datahub_tuple tells" in text
+    assert "# What no message of datahub_tuple contains" in text
     assert "# - Keys: the settings or an imported schema name them." in text
-    assert "# - Statements: a TRUNCATE or DROP leaves its rows in gold" in text
+    assert "# - Statements: after a TRUNCATE or DROP the rows stay in gold" in text
 
 
 def test_changes_without_the_row_before_them_are_said_to_need_a_key(
@@ -184,7 +184,8 @@ def test_changes_without_the_row_before_them_are_said_to_need_a_key(
     (folder / "x").write_text("\n".join(_dumped(json.dumps(each), at) for at, each in enumerate(messages)))
     result = retable("init", "--from-files", str(folder))
     assert "2 of 2 sampled messages are debezium_json" in result.stderr
-    assert "No key came with d.t: and no row as it was before a change" in (tmp_path / "retable.toml").read_text()
+    text = (tmp_path / "retable.toml").read_text()
+    assert "No key came with d.t: an update or a delete came without the old row" in text
 
 
 @pytest.mark.parametrize(
@@ -192,9 +193,9 @@ def test_changes_without_the_row_before_them_are_said_to_need_a_key(
     [
         ([], "--from-files FOLDER, or --from-kafka BOOTSTRAP"),
         (["--from-files", ".", "--from-kafka", "127.0.0.1:1"], "--from-files FOLDER, or --from-kafka BOOTSTRAP"),
-        (["--from-files", ".", "--topics", "shop.*"], "belong to --from-kafka"),
+        (["--from-files", ".", "--topics", "shop.*"], "are only valid with --from-kafka"),
         (["--from-kafka", "127.0.0.1:1"], "name a topic, or a glob, with --topics"),
-        (["--from-kafka", "nowhere", "--topics", "t"], "names no brokers write host:port"),
+        (["--from-kafka", "nowhere", "--topics", "t"], "does not name brokers write host:port"),
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "usernameenv=U"], "did you mean 'username_env'?"),
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "S3CR3T-xyz"], "--kafka takes NAME=VALUE"),
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "username_env=U"], "is read with SASL_PLAINTEXT"),
@@ -221,7 +222,7 @@ def test_settings_that_are_there_are_not_overwritten(retable: Retable, folder: P
     (tmp_path / "retable.toml").write_text("mine")
     result = retable("init", "--from-files", str(folder))
     assert result.exit_code == 1
-    assert "retable.toml is there already\n       name another file with --settings" in result.stderr
+    assert "retable.toml exists already\n       name another file with --settings" in result.stderr
     assert (tmp_path / "retable.toml").read_text() == "mine"
     assert retable("init", "--from-files", str(folder), "--settings", "other.toml").exit_code == 0
     assert load_settings(tmp_path / "other.toml").source("canal_dump")
@@ -232,17 +233,17 @@ def test_settings_that_are_there_are_not_overwritten(retable: Retable, folder: P
     [
         (None, "holds no objects yet"),
         ("", "hold no messages yet"),
-        ("hello\nworld\n", "holds no format that this version recognises (canal_json, "),
-        ("hello\nworld\n", "none comes near; as canal_json: 0 of 2 messages decode, and 2 fail with: not "),
-        (f"{_lacking('es')}\n{_lacking('es')}\n{_lacking('isDdl')}\n", "canal_json comes nearest: 0 of 3 messages"),
+        ("hello\nworld\n", "no format that this version recognises (canal_json, "),
+        ("hello\nworld\n", "none is near; as canal_json: 0 of 2 messages decode, and 2 fail with: not "),
+        (f"{_lacking('es')}\n{_lacking('es')}\n{_lacking('isDdl')}\n", "canal_json is nearest: 0 of 3 messages"),
         (
             f"{_lacking('es')}\n",
-            "0 of 1 messages decode, and 1 fail with: not the message that this format describes: "
+            "0 of 1 messages decode, and 1 fail with: the message does not match its format: "
             "Object missing required field `es`",
         ),
-        ('{"before":null,"after":{"id":1},"op":"c","ts_ms":1,"source":{}}\n', "debezium_json comes nearest"),
-        ('{"meta":{"op":"frob","scn":"1","rowid":"A"},"data":{"ID":"1"},"key":{}}\n', "shareplex_json comes nearest"),
-        ('{"_sequence_id_":"1","_operation_type_":"X"}\n', "datahub_tuple comes nearest"),
+        ('{"before":null,"after":{"id":1},"op":"c","ts_ms":1,"source":{}}\n', "debezium_json is nearest"),
+        ('{"meta":{"op":"frob","scn":"1","rowid":"A"},"data":{"ID":"1"},"key":{}}\n', "shareplex_json is nearest"),
+        ('{"_sequence_id_":"1","_operation_type_":"X"}\n', "datahub_tuple is nearest"),
     ],
 )
 def test_a_folder_without_messages_of_a_known_format_says_so(

@@ -87,7 +87,7 @@ def test_rows_of_a_held_table_come_with_a_word(retable: Retable, lake: Lake) -> 
     name = publish(lake, ORDERS, {"id": "int"}, [(1,)], state="held", hold=HOLD)
     result = retable("rows", name)
     assert result.stdout == '{"id": 1}\n'
-    assert "gold_shop.orders is held: it stands at its last state before 0.7.0" in result.stderr
+    assert "gold_shop.orders is held: it shows its last state before 0.7.0" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["rows", "schema", "history"])

@@ -88,7 +88,7 @@ def test_the_list_names_every_row_by_its_address(retable: Retable, filled: Lake)
         "quarantined_at": "2026-03-01T05:00:00+00:00",
         "accepted_by": None,
         "accepted_because": None,
-        "hint": 'where the column should take such values: [tables."shop.orders"] types = { COLUMN = "string" }, then '
+        "hint": 'if the column should accept such values: [tables."shop.orders"] types = { COLUMN = "string" }, then '
         f"`retable quarantine redecode --id {found[1]['id']}`",
     }
     lines = retable("quarantine", "list").stdout.splitlines()
@@ -123,7 +123,7 @@ def test_the_list_comes_page_by_page(retable: Retable, filled: Lake) -> None:
     for unknown in (f"{whole[0]}9", "dump/20260301T0900Z/decode/t/0@1", "nothing"):
         refused = retable("quarantine", "list", "--after", unknown)
         assert refused.exit_code == 1
-        assert "`retable quarantine list` prints them" in refused.stderr
+        assert "`retable quarantine list` prints the IDs" in refused.stderr
 
 
 def test_where_nothing_is_quarantined_the_list_is_empty(retable: Retable, lake: Lake) -> None:
@@ -151,12 +151,12 @@ def test_a_long_message_is_cut_and_its_length_told(retable: Retable, filled: Lak
 def test_an_address_that_is_not_quarantined_says_so(retable: Retable, filled: Lake, address: str) -> None:
     result = retable("quarantine", "show", address)
     assert result.exit_code == 1
-    assert "`retable quarantine list` prints them" in result.stderr
+    assert "`retable quarantine list` prints the IDs" in result.stderr
 
 
 def test_an_accepted_loss_stays_listed_with_who_and_why_and_counts_no_more(retable: Retable, filled: Lake) -> None:
     lost = f"{AT5}/replay/{SHOWN}/0@7+3"
-    assert "3 messages or rows quarantined" in retable("status", "--check").stderr
+    assert "3 messages or rows are quarantined" in retable("status", "--check").stderr
     result = retable("quarantine", "accept", lost, "--reason", "the vendor's test row")
     assert result.exit_code == 0, result.stderr
     assert f"accepted as lost: {lost} of shop.orders (BAD_VALUE: not JSON" in result.stderr
@@ -168,7 +168,7 @@ def test_an_accepted_loss_stays_listed_with_who_and_why_and_counts_no_more(retab
     assert (rows[1]["accepted_by"], rows[1]["accepted_because"]) == (action.who, "the vendor's test row")
     assert "accepted_because  the vendor's test row" in retable("quarantine", "show", lost).stdout
     assert json.loads(retable("status", "--json").stdout)[0]["quarantined"] == 2
-    assert "2 messages or rows quarantined" in retable("status", "--check").stderr
+    assert "2 messages or rows are quarantined" in retable("status", "--check").stderr
 
 
 def test_a_loss_is_accepted_once_by_its_whole_id_and_with_a_reason(retable: Retable, filled: Lake) -> None:

@@ -49,8 +49,9 @@ def test_a_layer_is_cut_where_nothing_waits_and_says_so_everywhere(retable: Reta
     lake, source = feed.lake, feed.lake.settings.source("dump")
     feed.quarantined(7)
     result = retable("upkeep", "--dry-run")
-    assert f"bronze.dump: it is old enough to go, but {name(7)} has something in quarantine" in result.stderr
-    assert f"silver.dump: windows before {name(7)} go; it is kept from its first window on now" in result.stderr
+    assert f"bronze.dump: it is old enough to be dropped, but {name(7)} has something in quarantine" in result.stderr
+    dropped = f"silver.dump: windows before {name(7)} would be dropped; now it is kept from its first window on"
+    assert dropped in result.stderr
     cuts = inspect_retention(lake, source, NOW).cuts
     assert drop_whole(lake, "bronze", "dump", cuts["bronze"], "run").windows == 2
     assert lake.load("bronze.dump").scan().to_arrow()["window"].to_pylist() == [name(7)]
@@ -65,7 +66,7 @@ def test_a_layer_is_cut_where_nothing_waits_and_says_so_everywhere(retable: Reta
     assert plan["kept_from"] == status["kept_from"]
     assert (plan["stale"], plan["behind"]) == ([], [])
     assert "it is the horizon" in retable("plan").stderr
-    with pytest.raises(NotKept, match=f"lies behind the horizon {name(7)}"):
+    with pytest.raises(NotKept, match=f"is before the horizon {name(7)}"):
         check_decodable(lake, "dump", name(5))
     with pytest.raises(NotKept, match="cannot be decoded or replayed again"):
         check_replayable(lake, "dump", name(6))
@@ -106,12 +107,12 @@ def test_a_window_that_was_decoded_anew_waits_and_rows_of_a_table_without_a_key_
     cut = inspect_retention(lake, source, NOW).cuts["silver"]
     assert (cut.kept_from, cut.because) == (
         name(6),
-        f"{name(6)} is not replayed as silver has it: `retable plan` says what waits",
+        f"{name(6)} is not replayed with its present content in silver: `retable plan` shows what waits",
     )
     (told,) = json.loads(retable("upkeep", "silver.dump", "--dry-run", "--json").stdout)
     assert (told["kept_from"], told["keep_from"], len(told["stays"])) == (None, name(6), 2)
     notes = drop_silver(lake, source, inspect_retention(lake, source, NOW), "run", lambda *_: None).notes
-    assert f"{gold} keeps its rows behind the horizon: it has no key: its rows are counted" in notes
+    assert f"{gold} keeps its rows before the horizon: it has no key: its rows are counted" in notes
 
 
 def test_leases_that_ended_long_ago_are_forgotten_once_there_are_many(feed: Feed) -> None:

@@ -64,7 +64,7 @@ def test_a_message_that_does_not_decode_says_why(retable: Retable, message: byte
     assert result.exit_code == 1
     assert result.stdout == ""
     assert result.stderr.startswith(words)
-    assert "in a run such a message goes to quarantine" in result.stderr
+    assert "in a run, such a message goes to quarantine" in result.stderr
 
 
 def test_a_message_that_is_not_there_is_named(retable: Retable) -> None:

@@ -119,7 +119,7 @@ def test_a_check_ends_with_2_when_anything_is_quarantined(retable: Retable, lake
     lake.ensure("quarantine.dump").append(pa.Table.from_pylist([row], schema=QUARANTINE.columns))
     result = retable("status", "--check")
     assert result.exit_code == 2
-    assert "1 messages or rows quarantined" in result.stderr
+    assert "1 messages or rows are quarantined" in result.stderr
 
 
 def test_quarantine_within_its_budget_needs_nobody(retable: Retable, write_settings: SettingsWriter) -> None:
@@ -130,7 +130,7 @@ def test_quarantine_within_its_budget_needs_nobody(retable: Retable, write_setti
     feed.quarantined(6, 1)
     result = retable("status", "--check")
     assert result.exit_code == 2
-    assert "3 messages or rows quarantined" in result.stderr
+    assert "3 messages or rows are quarantined" in result.stderr
 
 
 def test_a_source_is_as_far_as_the_table_that_lags_most(

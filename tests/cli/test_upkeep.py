@@ -28,7 +28,7 @@ def test_a_dry_run_says_what_there_is_to_do_and_does_nothing(retable: Retable, l
     result = retable("upkeep", "--dry-run")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[1].split()[:2] == [table, "5"]
-    assert "1 of 1 tables want work" in result.stderr
+    assert "1 of 1 tables need work" in result.stderr
     (told,) = json.loads(retable("upkeep", table, "--dry-run", "--json").stdout)
     assert told["todo"] == {"partitions": 1, "files": 5, "snapshots": 0}
     assert (told["size"]["files"], told["size"]["rows"]) == (5, 5)

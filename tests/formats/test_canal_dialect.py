@@ -120,9 +120,9 @@ def test_a_vendors_delete_without_its_key_is_partial_and_blocked() -> None:
 @pytest.mark.parametrize(
     ("rows", "place", "words"),
     [
-        ({"data": [{"id": "1"}], "old": None}, "old", "UPDATE without a row"),
-        ({"data": [{"id": "1"}], "old": [{}]}, "old[0]", "without any column"),
-        ({"data": None, "old": [{"id": "1"}]}, "data", "UPDATE without the row before it"),
+        ({"data": [{"id": "1"}], "old": None}, "old", "UPDATE has no row"),
+        ({"data": [{"id": "1"}], "old": [{}]}, "old[0]", "a row has no columns"),
+        ({"data": None, "old": [{"id": "1"}]}, "data", "UPDATE does not contain the row before the change"),
         ({"data": [{"id": "1", "z": "1"}], "old": [{"id": "1"}]}, "data[0]", "names the column 'z', which `old`"),
     ],
 )
@@ -160,7 +160,11 @@ def test_the_setting_reaches_the_decoder_and_makes_older_windows_stale(tmp_path:
         ([{"dialect": CANAL}], InvalidSetting, "canal_dialect.0.from_offset is missing"),
         ([{"from_offset": 0, "dialekt": CANAL}], SettingsError, "canal_dialect.0"),
         ([{"from_offset": 0, "dialect": CANAL, "offset": 1}], UnknownSetting, "did you mean 'from_offset'"),
-        ([{"from_offset": 0, "dialect": CANAL}, {"from_offset": 0, "dialect": OLDER}], InvalidSetting, "at one offset"),
+        (
+            [{"from_offset": 0, "dialect": CANAL}, {"from_offset": 0, "dialect": OLDER}],
+            InvalidSetting,
+            "at the same offset",
+        ),
     ],
 )
 def test_a_setting_that_cannot_be_is_told(
@@ -172,5 +176,5 @@ def test_a_setting_that_cannot_be_is_told(
 
 
 def test_no_other_format_has_this_setting(tmp_path: Path) -> None:
-    with pytest.raises(InvalidSetting, match="canal_dialect is an option of canal_json, and this source is streamx_j"):
+    with pytest.raises(InvalidSetting, match="canal_dialect is an option of canal_json, but the format of this"):
         settings(tmp_path, f'canal_dialect = [{{from_offset = 0, dialect = "{OLDER}"}}]', "streamx_json")

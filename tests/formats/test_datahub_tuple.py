@@ -91,7 +91,7 @@ def test_a_record_as_printed_is_understood_and_only_its_key_is_missing(
     with pytest.raises(Blocked) as blocked:
         decode_message(message, CONTEXT)
     assert blocked.value.facts["problem"] == "KEY_NOT_IN_IMAGE"
-    with pytest.raises(Malformed, match="without any column"):
+    with pytest.raises(Malformed, match="has no column of its table"):
         decode_message(message, KEYLESS)
 
 
@@ -143,7 +143,7 @@ def test_a_full_load_is_below_every_change_and_only_inserts_are_of_one(order: ob
 
 @pytest.mark.parametrize("order", ["x", "1.0", "-2", "１", " 1", "1e3", "9" * 39])
 def test_an_order_that_is_no_digits_is_refused(order: str) -> None:
-    with pytest.raises(Malformed, match="no digits"):
+    with pytest.raises(Malformed, match="must be digits"):
         decoded(record(_sequence_id_=order))
 
 
@@ -174,7 +174,7 @@ def test_the_time_is_read_in_both_its_spellings(columns: dict[str, object], time
 
 @pytest.mark.parametrize("time", ["2022-04-15 03:02:06", "1.5", "9" * 19])
 def test_a_time_that_is_no_milliseconds_is_refused(time: str) -> None:
-    with pytest.raises(Malformed, match="no time in milliseconds"):
+    with pytest.raises(Malformed, match="not a time in milliseconds"):
         decoded(record(_excute_time_=time))
     assert decoded(record(without="_excute_time_")).event_time_ms is None
 
@@ -241,7 +241,7 @@ def test_an_unknown_type_is_kept_and_shown() -> None:
     [
         (listed({**SCHEMA, "w": "STRING"}), "the column 'w' of the topic's schema is not in the record"),
         (listed({"id": "BIGINT"}), "the column 'v' of the record is not in the topic's schema"),
-        (listed(SCHEMA, v=True), "the column 'v' is null, and the topic's schema says that it never is"),
+        (listed(SCHEMA, v=True), "the column 'v' is null, but the topic's schema does not allow null"),
     ],
 )
 def test_a_record_that_is_not_of_its_schema_is_refused(schema: object, words: str) -> None:
@@ -291,12 +291,12 @@ def test_the_settings_of_a_source_reach_its_records() -> None:
         (
             "datahub_tuple",
             'database = "shop"\nmodel = "sql"',
-            "sources.shop.model is an option of lindorm_debezium, and this source is datahub_tuple",
+            "sources.shop.model is an option of lindorm_debezium, but the format of this source is datahub_tuple",
         ),
         (
             "canal_json",
             'table = "orders"',
-            "sources.shop.table is an option of datahub_tuple and shareplex_json, and this source is canal_json",
+            "sources.shop.table is an option of datahub_tuple and shareplex_json, but the format of this source",
         ),
         ("canal_jsn", "", "sources.shop.format: no format is called 'canal_jsn'; did you mean 'canal_json'?"),
     ],

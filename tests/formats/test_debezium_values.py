@@ -469,7 +469,7 @@ REFUSED = [
     (f"{TIME}.NanoTimestamp", "timestamp", "1", "below the microsecond"),
     (f"{TIME}.ZonedTimestamp", "timestamptz", "2026-03-01T05:00:00.123456789Z", "below the microsecond"),
     (f"{TIME}.ZonedTimestamp", "timestamptz", "2026-03-01T05:00:00", "date and time"),
-    (f"{TIME}.ZonedTimestamp", "timestamptz", "2026-03-01T05:00:00+19:00", "from UTC"),
+    (f"{TIME}.ZonedTimestamp", "timestamptz", "2026-03-01T05:00:00+19:00", "not a valid UTC offset"),
     (f"{TIME}.ZonedTimestamp", "timestamptz", "0001-01-01T00:00:00+08:00", "years 1 to 9999"),
     (f"{TIME}.ZonedTimestamp", "timestamptz", "2026-02-29T05:00:00Z", "day"),
     (f"{TIME}.ZonedTimestamp", "timestamptz", "2026-03-01T24:00:00Z", "hour"),
@@ -531,7 +531,7 @@ def test_a_uuid_that_the_connector_turned_is_refused_and_none_other_is_changed(d
     for wire, declared in ((None, "uuid"), (f"{DATA}.Uuid", "UUID"), (f"{DATA}.Uuid", None)):
         read = value_reader("debezium_json", wire, gold("string"), MARIADB, declared)
         if length < 16:
-            with pytest.raises(BadValue, match="turned"):
+            with pytest.raises(BadValue, match="a changed uuid"):
                 read(written)
         elif octets[0]:
             assert read(written) == written

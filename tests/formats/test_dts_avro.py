@@ -121,19 +121,19 @@ def zoned(zone: str, **parts: int) -> Value:
     ("value", "words"),
     [
         (("Character", {"charset": "utf8mb4", "value": b"\xff"}), "codec can't decode"),
-        (("Character", {"charset": "rot13", "value": b"x"}), "no charset is known as 'rot13'"),
-        (("Timestamp", {"timestamp": 1, "millis": 1_000_000}), "1000000 are no microseconds"),
-        (("Timestamp", {"timestamp": 1, "millis": -1}), "no microseconds"),
+        (("Character", {"charset": "rot13", "value": b"x"}), "the charset 'rot13' is not known"),
+        (("Timestamp", {"timestamp": 1, "millis": 1_000_000}), "1000000 is not a number of microseconds"),
+        (("Timestamp", {"timestamp": 1, "millis": -1}), "not a number of microseconds"),
         (("DateTime", date_time(year=2026, month=3)), "only some parts"),
         (("DateTime", date_time(year=2026, month=3, day=1, hour=5)), "only some parts"),
         (("DateTime", date_time()), "only some parts"),
-        (("DateTime", date_time(hour=1, minute=-1, second=0)), "is no time"),
-        (("DateTime", date_time(hour=1, minute=60, second=0)), "is no time"),
-        (("DateTime", date_time(hour=1, minute=0, second=0, millis=1_000_000)), "no microseconds"),
+        (("DateTime", date_time(hour=1, minute=-1, second=0)), "is not a valid time"),
+        (("DateTime", date_time(hour=1, minute=60, second=0)), "is not a valid time"),
+        (("DateTime", date_time(hour=1, minute=0, second=0, millis=1_000_000)), "not a number of microseconds"),
         (zoned("+08:00", year=2026, month=3, day=1), "only some parts"),
-        (zoned("CST", year=2026, month=3, day=1, hour=1, minute=0, second=0), "'CST' is no time zone"),
-        (zoned("../etc/passwd", year=2026, month=3, day=1, hour=1, minute=0, second=0), "is no time zone"),
-        (zoned("Europe/Berlin", year=2026, month=3, day=29, hour=2, minute=30, second=0), "no one instant"),
+        (zoned("CST", year=2026, month=3, day=1, hour=1, minute=0, second=0), "'CST' is not a time zone"),
+        (zoned("../etc/passwd", year=2026, month=3, day=1, hour=1, minute=0, second=0), "is not a time zone"),
+        (zoned("Europe/Berlin", year=2026, month=3, day=29, hour=2, minute=30, second=0), "not a single instant"),
     ],
 )
 def test_a_value_that_is_none_is_told_with_its_column_its_place_and_its_table(value: Value, words: str) -> None:
@@ -173,7 +173,7 @@ def test_a_source_writes_its_time_in_seconds(seconds: int, ms: int | None) -> No
 
 
 def test_a_time_in_milliseconds_is_refused_where_seconds_belong() -> None:
-    with pytest.raises(Malformed, match="no second of the years"):
+    with pytest.raises(Malformed, match="not a second of the years"):
         decoded(dts(sourceTimestamp=1772323256000))
 
 
@@ -298,27 +298,30 @@ def test_a_column_has_one_wire_type_though_its_two_values_are_of_two_branches(
 
 
 def test_two_values_that_have_nothing_in_common_are_refused() -> None:
-    with pytest.raises(BadValue, match="column 'c': it is Integer before the change and Character after it"):
+    with pytest.raises(BadValue, match="column 'c': its type is Integer before the change and Character after it"):
         decoded(dts(operation="UPDATE", beforeImages=[ONE, ONE], afterImages=[ONE, TEXT]))
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"afterImages": None}, "INSERT with no image"),
-        ({"beforeImages": [ONE, TEXT]}, "INSERT with before and after image"),
-        ({"operation": "UPDATE", "beforeImages": [ONE, TEXT], "afterImages": None}, "UPDATE with before image"),
-        ({"operation": "DELETE"}, "DELETE with after image"),
-        ({"operation": "INIT", "afterImages": None}, "INIT with no image"),
+        ({"afterImages": None}, "INSERT is not valid with no image"),
+        ({"beforeImages": [ONE, TEXT]}, "INSERT is not valid with before and after image"),
+        (
+            {"operation": "UPDATE", "beforeImages": [ONE, TEXT], "afterImages": None},
+            "UPDATE is not valid with before image",
+        ),
+        ({"operation": "DELETE"}, "DELETE is not valid with after image"),
+        ({"operation": "INIT", "afterImages": None}, "INIT is not valid with no image"),
         ({"afterImages": [ONE]}, "1 values for 2 columns"),
         ({"afterImages": [ONE, TEXT, TEXT]}, "3 values for 2 columns"),
         ({"afterImages": "insert into t"}, "no values for 2 columns"),
-        ({"fields": None}, "INSERT without its columns"),
-        ({"fields": []}, "INSERT without its columns"),
-        ({"fields": "id,c"}, "INSERT without its columns"),
-        ({"fields": [{"name": "id", "dataTypeNumber": 8}] * 2}, "a column stands twice"),
+        ({"fields": None}, "INSERT has no columns"),
+        ({"fields": []}, "INSERT has no columns"),
+        ({"fields": "id,c"}, "INSERT has no columns"),
+        ({"fields": [{"name": "id", "dataTypeNumber": 8}] * 2}, "a column occurs twice"),
         ({"fields": columns({"id": 8, "c" * 50_001: 253})}, "longer than 50000"),
-        ({"operation": "DDL", "fields": None}, "a statement that is no text"),
+        ({"operation": "DDL", "fields": None}, "the statement is not text"),
     ],
 )
 def test_a_record_that_does_not_hang_together_is_refused_with_its_table(fields: dict[str, Any], words: str) -> None:

@@ -96,7 +96,7 @@ def test_images_that_do_not_fit_their_operation_are_refused(op: str, before: Row
         event = decoded(value)
         assert (event.before is not None, event.after is not None) == (bool(before), bool(after))
         return
-    with pytest.raises(Malformed, match=f"{op} with .* image") as refused:
+    with pytest.raises(Malformed, match=f"{op} is not valid with .* image") as refused:
         decoded(value)
     assert refused.value.facts == {"place": "payload", "table": TABLE}
 
@@ -234,7 +234,7 @@ def test_a_row_of_hbase_without_row_blocks_the_message() -> None:
 
 @pytest.mark.parametrize("value", [1, True, [], {"a": "b"}])
 def test_a_value_of_hbase_is_text_or_null(value: object) -> None:
-    with pytest.raises(BadValue, match="the column 'f_n' is no base64 text; .* `model = .sql.`") as refused:
+    with pytest.raises(BadValue, match="the column 'f_n' is not base64 text; .* `model = .sql.`") as refused:
         decoded(message(after={"ROW": "dXNlcjE=", "f_n": value}), HBASE)
     assert refused.value.facts == {"place": "payload", "table": TABLE, "keys": ('["dXNlcjE="]',)}
 

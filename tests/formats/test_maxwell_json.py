@@ -91,13 +91,21 @@ def test_gold_is_the_source_in_any_windows_though_a_rename_comes_once_for_each_t
     ("given", "error", "words"),
     [
         (RawMessage("erp", 0, 1, 0, None, None), Malformed, "no value"),
-        (message(1, type="insert", table="t", data={}), Malformed, "insert without a row"),
-        (message(1, type="insert", table="t", data={"a": 1}, old={"a": 0}), Malformed, "insert with a row before it"),
+        (message(1, type="insert", table="t", data={}), Malformed, "insert has no row"),
+        (
+            message(1, type="insert", table="t", data={"a": 1}, old={"a": 0}),
+            Malformed,
+            "insert has a row before the change",
+        ),
         (message(1, type="update", table="t", data={"a": 1}, old={"b": 0}), Malformed, "'b', which `data` does not"),
-        (message(1, type="table-alter", table="t"), Malformed, "a statement without its text"),
-        (message(1, type="heartbeat", table="t"), UnknownOperation, "'heartbeat' is not one of Maxwell's"),
+        (message(1, type="table-alter", table="t"), Malformed, "the statement has no text"),
+        (message(1, type="heartbeat", table="t"), UnknownOperation, "'heartbeat' is unknown to Maxwell"),
         (message(1, "17", type="insert", table="t", data={"a": 1}), Malformed, "output_primary_key_columns=true"),
-        (message(1, type="insert", table="t", data={"a": 1}, ts=2**60), Malformed, "not the message that this format"),
+        (
+            message(1, type="insert", table="t", data={"a": 1}, ts=2**60),
+            Malformed,
+            "the message does not match its format",
+        ),
     ],
 )
 def test_what_is_no_message_of_maxwell_says_why(given: RawMessage, error: type[MessageError], words: str) -> None:

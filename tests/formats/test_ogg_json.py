@@ -65,13 +65,13 @@ def test_without_a_key_a_change_of_some_columns_holds_its_table() -> None:
     ("given", "error", "words"),
     [
         (RawMessage("erp", 0, 1, 0, None, None), Malformed, "no value"),
-        (operation(1, "I", 1, before={"ID": 1}), Malformed, "I with before image"),
-        (operation(1, "U", 1, before={"ID": 1}), Malformed, "U with before image"),
-        (operation(1, "D", 1), Malformed, "D with no image"),
-        (operation(1, "T", 1, after={"ID": 1}), Malformed, "T with after image"),
+        (operation(1, "I", 1, before={"ID": 1}), Malformed, "I is not valid with before image"),
+        (operation(1, "U", 1, before={"ID": 1}), Malformed, "U is not valid with before image"),
+        (operation(1, "D", 1), Malformed, "D is not valid with no image"),
+        (operation(1, "T", 1, after={"ID": 1}), Malformed, "T is not valid with after image"),
         (operation(1, "K", 1, after={"ID": 1}), UnknownOperation, "'K' is not known"),
-        (operation(1, "I", 1, after={"ID": 1}, pos="0x1"), Malformed, "no place in a trail"),
-        (operation(1, "I", 1, after={"ID": 1}, op_ts="05.11.2015"), Malformed, "is no time such as"),
+        (operation(1, "I", 1, after={"ID": 1}, pos="0x1"), Malformed, "is not a position in a trail"),
+        (operation(1, "I", 1, after={"ID": 1}, op_ts="05.11.2015"), Malformed, "is not a time such as"),
     ],
 )
 def test_what_is_no_message_of_goldengate_says_why(given: RawMessage, error: type[MessageError], words: str) -> None:

@@ -134,7 +134,7 @@ def test_topics_without_a_row_are_waited_for_by_nobody_where_each_table_has_its_
         feed.proves(hour, 0, row=f"0{hour}:50")
     assert (cause(feed), reached(feed)) == (None, at("07:50"))
     verdict = ask(feed.lake, ["gold_shop.orders"], at("08:00"), "row")
-    assert "the partition shop.t/0 is silent" in verdict.words
+    assert "the partition shop.t/0 has no evidence" in verdict.words
     assert "send all of them to one topic" in verdict.words
 
 
@@ -247,8 +247,8 @@ def test_a_hold_without_a_position_leaves_all_of_its_table_in_doubt(feed: Feed) 
     assert reached(feed) is None
     verdict = ask(feed.lake, ["gold_shop.orders"], at("07:00"), "row")
     assert (
-        "it is held at its first row (ZERO_DATE): a value of a row stops it: `retable hold list` shows which, and why; "
-        "retable rebuild gold_shop.orders" in verdict.words
+        "it is held at its first row (ZERO_DATE): a value of a row stops it: `retable hold list` shows the value and "
+        "the reason; retable rebuild gold_shop.orders" in verdict.words
     )
 
 
@@ -292,7 +292,8 @@ def test_a_new_table_that_is_all_in_quarantine_stops_its_source_and_no_other_tab
     assert [cause(feed, asked) for asked in ("dump", "gold_shop.orders")] == ["QUARANTINED", None]
     verdict = ask(feed.lake, ["dump"], at("07:00"), "row")
     assert (verdict.name, verdict.standing.watermark) == ("dump", at("05:50"))
-    assert "500 messages or rows of shop.payments, which gold does not have, or of no table" in verdict.words
+    what = "500 messages or rows of shop.payments, which gold does not have, or without the name of a table"
+    assert what in verdict.words
     record(feed.lake, feed.lake.settings.source("dump"), LATER)
     assert promised(feed, "gold_shop.orders") == [at("07:50")]
     gold(feed.lake, TableName("shop", None, "payments"))
@@ -349,7 +350,7 @@ def test_a_window_that_was_decoded_to_another_content_waits_for_its_replay(feed:
     assert (cause(feed), reached(feed)) == ("NOT_REPLAYED", at("05:50"))
     verdict = ask(feed.lake, ["dump"], at("07:00"), "row")
     assert (
-        f"the window {name(6)} of dump was decoded anew, to another content, and is not replayed since" in verdict.words
+        f"the window {name(6)} of dump was decoded again, with another content, and not replayed since" in verdict.words
     )
     record(feed.lake, source, LATER)
     assert promised(feed, None)[-1] == at("07:50")

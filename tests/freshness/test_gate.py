@@ -46,8 +46,8 @@ def test_a_silent_partition_is_named_with_its_last_word() -> None:
     assert (verdict.cause.code, verdict.cause.partition, verdict.cause.since) == ("SILENT", "shop.t/0", at("05:50"))
     assert verdict.words == (
         "gold_shop.orders is late: complete through 2026-03-01T05:50:00Z (row), not 2026-03-01T06:00:00Z: the "
-        "partition shop.t/0 is silent since 2026-03-01T05:50:00Z: no heartbeat, canary or row stamped "
-        "2026-03-01T06:00:00Z or later; the next message of that partition proves it; where the source is quiet, let "
+        "partition shop.t/0 has no evidence since 2026-03-01T05:50:00Z: no heartbeat, canary or row stamped "
+        "2026-03-01T06:00:00Z or later; the next message of that partition proves it; if the source is quiet, let "
         "it update a canary row every minute (`canary` in the settings), or accept the grade `drained`"
     )
 
@@ -58,20 +58,20 @@ def test_a_partition_that_never_spoke_is_named_first() -> None:
     verdict = judge([replace(found, line=line)], at("06:00"), "row")
     assert verdict.cause is not None
     assert verdict.cause.partition == "shop.t/1"
-    assert "is silent from its first message on" in verdict.cause.reason
-    assert "as are 1 more partitions" in verdict.cause.reason
+    assert "has no evidence since its first message" in verdict.cause.reason
+    assert "and the same is true of 1 more partitions" in verdict.cause.reason
 
 
 def test_stamps_ahead_of_the_clock_are_told_though_they_prove_nothing() -> None:
     verdict = judge([facts(ahead={"shop.t/0": 1200})], at("06:00"), "row")
-    assert "1,200 stamps in it lie ahead of the clock and prove nothing" in verdict.words
+    assert "1,200 timestamps in it are ahead of the clock and prove nothing" in verdict.words
 
 
 def test_a_source_of_which_nothing_was_ever_seen_says_so() -> None:
     found = facts(None)
     verdict = judge([replace(found, line=replace(found.line, partitions={}))], at("06:00"), "canary")
     assert verdict.words.startswith(
-        "gold_shop.orders is late: nothing of it is proven yet, not 2026-03-01T06:00:00Z: no heartbeat or canary of erp"
+        "gold_shop.orders is late: nothing is proven yet, not 2026-03-01T06:00:00Z: no heartbeat or canary of erp"
     )
 
 
@@ -81,7 +81,7 @@ def test_what_no_window_reaches_has_not_landed() -> None:
     assert verdict.cause.code == "NOT_RECORDED"
     assert "the last window of erp ends at 2026-03-01T05:00:00Z" in verdict.words
     never = judge([facts(None, recorded=None)], at("06:00"), "row")
-    assert "none was ever recorded" in never.words
+    assert "no window of erp was ever recorded" in never.words
 
 
 @pytest.mark.parametrize(

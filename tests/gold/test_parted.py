@@ -132,5 +132,5 @@ def test_what_is_no_field_is_refused_with_those_there_are(text: str) -> None:
 
 
 def test_fields_that_part_by_the_same_are_refused() -> None:
-    with pytest.raises(ValidationError, match=r"days\(at\) and hours\(AT\) part by the same"):
+    with pytest.raises(ValidationError, match=r"days\(at\) and hours\(AT\) partition by the same value"):
         TableRules.model_validate({"partition": ["days(at)", "hours(AT)"]})

@@ -209,7 +209,7 @@ def test_rows_as_of_a_cut_are_those_of_its_snapshot(lake: Lake) -> None:
     assert read_as_of(lake, name, {name: then.snapshot_id}).to_pylist() == [{"id": 1}]
     assert read_as_of(lake, name, {name: None}).to_pylist() == []
     assert read_as_of(lake, name, {name: None}).column_names == ["id"]
-    with pytest.raises(NotFound, match="gold_shop.orders is not in this cut; there are gold_shop.items"):
+    with pytest.raises(NotFound, match="gold_shop.orders is not in this cut; the cut has gold_shop.items"):
         read_as_of(lake, name, {"gold_shop.items": 1})
 
 

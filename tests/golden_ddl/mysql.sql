@@ -38,7 +38,7 @@ CREATE TABLE t (id BIGINT UNSIGNED SERIAL DEFAULT VALUE)
 CREATE TABLE t (a VARCHAR(20) CHARACTER SET binary, b CHAR(4) BYTE, c TEXT CHARSET binary, d ENUM('x') CHARACTER SET binary, e VARCHAR(9) BINARY)
 -- => create shop.t (a varbinary(20), b binary(4), c blob, d ENUM('x'), e VARCHAR(9); no key)
 CREATE TABLE t (a VARCHAR(20), b INT) DEFAULT CHARSET=binary
--- => unsupported for shop.t: the table's character set `binary` makes bytes of its text columns
+-- => unsupported for shop.t: the text columns of the table contain bytes: its character set is `binary`
 CREATE TABLE t (a VARBINARY(20), b INT, c VARCHAR(5) CHARACTER SET utf8mb4) DEFAULT CHARSET=binary
 -- => create shop.t (a VARBINARY(20), b INT, c VARCHAR(5); no key)
 
@@ -90,9 +90,9 @@ CREATE TABLE t (id INT) /*!50500 PARTITION BY LIST  COLUMNS(id)⏎(PARTITION p V
 CREATE TABLE t (id INT) WITH SYSTEM VERSIONING
 -- => unsupported for shop.t: a table with system versioning keeps rows that its events delete
 ALTER TABLE t ADD (a INT, b INT), ADD COLUMN IF NOT EXISTS A BIGINT
--- => unsupported for shop.t: it adds column 'a' twice
+-- => unsupported for shop.t: the statement adds column 'a' twice
 ALTER TABLE t DROP COLUMN id, ADD COLUMN IF NOT EXISTS n INT PRIMARY KEY
--- => unsupported for shop.t: it adds a key IF NOT EXISTS, and drops a column that may be in the one that there is
+-- => unsupported for shop.t: the statement adds a key IF NOT EXISTS and drops a column that may be in the existing key
 CREATE TABLE t (id INT, s DATE, e DATE, PERIOD FOR p (s, e))
 -- => unsupported for shop.t: a table with periods keeps rows that its events delete
 CREATE TABLE t (id INT) ENGINE=InnoDB `PAGE_COMPRESSED`='ON'
@@ -156,21 +156,21 @@ ALTER TABLE t ADD a TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRE
 ALTER TABLE t ADD a INT UNIQUE, ADD b INT REFERENCES u (id)
 -- => add to shop.t: a INT | add to shop.t: b INT | foreign key of shop.t: (b) to shop.u (id), on delete refuse, on update refuse
 ALTER TABLE t ADD COLUMN a INT AUTO_INCREMENT UNIQUE
--- => unsupported for shop.t: the source numbers its rows in column 'a' without an event
+-- => unsupported for shop.t: the source fills column 'a' with numbers without an event
 ALTER TABLE t ADD COLUMN id BIGINT AUTO_INCREMENT PRIMARY KEY FIRST
--- => unsupported for shop.t: the source numbers its rows in column 'id' without an event
+-- => unsupported for shop.t: the source fills column 'id' with numbers without an event
 ALTER TABLE t ADD COLUMN id SERIAL
--- => unsupported for shop.t: the source numbers its rows in column 'id' without an event
+-- => unsupported for shop.t: the source fills column 'id' with numbers without an event
 ALTER TABLE t ADD COLUMN a VARBINARY(9) DEFAULT 0xFFFE
--- => unsupported for shop.t: the default of column 'a' is bytes that are no text
+-- => unsupported for shop.t: the default of column 'a' is bytes that are not text
 ALTER TABLE t ADD COLUMN a BINARY(2) DEFAULT 'é'
--- => unsupported for shop.t: the default of column 'a' is bytes that are no text
+-- => unsupported for shop.t: the default of column 'a' is bytes that are not text
 ALTER TABLE t ADD COLUMN a BINARY(2) NOT NULL DEFAULT 0x0001, ADD COLUMN b BIT(3) NOT NULL DEFAULT b'110'
 -- => add to shop.t: a BINARY(2) not null default '\x00\x01' | add to shop.t: b BIT(3) not null default '6'
 ALTER TABLE t ADD COLUMN a CHAR(36) NOT NULL DEFAULT (uuid())
 -- => add to shop.t: a CHAR(36) not null default computed
 ALTER TABLE t ADD COLUMN a INT GENERATED ALWAYS AS (b + 1) VIRTUAL
--- => unsupported for shop.t: the source computes column 'a' of its rows without an event
+-- => unsupported for shop.t: the source computes column 'a' of existing rows without an event
 ALTER TABLE t ADD COLUMN a VARCHAR(10) NOT NULL, ADD COLUMN b DATE NOT NULL DEFAULT '0000-00-00'
 -- => add to shop.t: a VARCHAR(10) not null | add to shop.t: b DATE not null default '0000-00-00'
 
@@ -198,7 +198,7 @@ ALTER TABLE t MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT
 ALTER TABLE t MODIFY COLUMN IF EXISTS a INT AFTER b
 -- => change in shop.t if exists: a to a INT after b
 ALTER TABLE t MODIFY a INT AS (b + 1) STORED
--- => unsupported for shop.t: the source computes column 'a' of its rows without an event
+-- => unsupported for shop.t: the source computes column 'a' of existing rows without an event
 ALTER TABLE t MODIFY id BIGINT PRIMARY KEY
 -- => change in shop.t: id to id BIGINT | key of shop.t: id
 ALTER TABLE t CHANGE id uid BIGINT KEY
@@ -260,7 +260,7 @@ ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT, CHANGE a b INT
 ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT PRIMARY KEY, DROP PRIMARY KEY
 -- => add to shop.t if not exists: a INT not null | key of shop.t: none
 ALTER TABLE t ADD a INT, ALTER a SET DEFAULT 1
--- => unsupported for shop.t: the default of a column that the statement adds is set by it
+-- => unsupported for shop.t: the statement adds a column and also sets the default of this column
 CREATE TABLE t (a INT, b INT, PRIMARY KEY USING BTREE (a), UNIQUE KEY (b) USING HASH COMMENT 'x, y', KEY k (b) KEY_BLOCK_SIZE=8 INVISIBLE, FULLTEXT KEY (b) WITH PARSER ngram, VECTOR INDEX v (b) M=8 DISTANCE=euclidean, CHECK (a > 0) NOT ENFORCED, KEY c (b) CLUSTERING=YES NOT IGNORED ENGINE_ATTRIBUTE '{}')
 -- => create shop.t (a INT not null, b INT; key a)
 CREATE TABLE t (a INT, KEY k (a) FROB, b INT)
@@ -312,7 +312,7 @@ ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
 ALTER TABLE t CONVERT TO CHARSET DEFAULT
 -- => nothing: ALTER TABLE: character set
 ALTER TABLE t CONVERT TO CHARACTER SET binary
--- => unsupported for shop.t: CONVERT TO CHARACTER SET binary makes bytes of all text columns
+-- => unsupported for shop.t: CONVERT TO CHARACTER SET binary changes all text columns to bytes
 ALTER TABLE t ALGORITHM=INPLACE, LOCK=NONE, FORCE
 -- => nothing: ALTER TABLE: algorithm, lock, force
 ALTER TABLE t ORDER BY a, t.b DESC, COMMENT 'x'
@@ -338,13 +338,13 @@ ALTER TABLE t DROP CONSTRAINT `primary`
 ALTER TABLE t ADD (a INT, PRIMARY KEY (a))
 -- => add to shop.t: a INT not null | key of shop.t: a
 ALTER IGNORE TABLE t ADD UNIQUE (a)
--- => unsupported for shop.t: ALTER IGNORE with a unique index takes rows away without an event
+-- => unsupported for shop.t: ALTER IGNORE with a unique index removes rows without an event
 ALTER IGNORE TABLE t ADD COLUMN a INT
 -- => add to shop.t: a INT
 ALTER TABLE t DISCARD TABLESPACE
--- => unsupported for shop.t: DISCARD TABLESPACE takes rows away, or brings rows in, without an event
+-- => unsupported for shop.t: DISCARD TABLESPACE removes or adds rows without an event
 ALTER TABLE t IMPORT TABLESPACE
--- => unsupported for shop.t: IMPORT TABLESPACE takes rows away, or brings rows in, without an event
+-- => unsupported for shop.t: IMPORT TABLESPACE removes or adds rows without an event
 ALTER TABLE t ADD SYSTEM VERSIONING
 -- => unsupported for shop.t: a table with system versioning keeps rows that its events delete
 ALTER TABLE t DROP SYSTEM VERSIONING
@@ -372,15 +372,15 @@ ALTER TABLE t ADD COLUMN a INT PARTITION BY KEY(id)
 ALTER TABLE t ENGINE=InnoDB REMOVE PARTITIONING
 -- => nothing: ALTER TABLE: engine, partitions
 ALTER TABLE t DROP PARTITION IF EXISTS p0, p1
--- => partitions of shop.t: DROP PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.t: DROP PARTITION removes or adds rows without an event
 ALTER TABLE t TRUNCATE PARTITION p0
--- => partitions of shop.t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.t: TRUNCATE PARTITION removes or adds rows without an event
 ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE u
--- => partitions of shop.t: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | partitions of shop.u: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.t: EXCHANGE PARTITION removes or adds rows without an event | partitions of shop.u: EXCHANGE PARTITION removes or adds rows without an event
 ALTER TABLE t DISCARD PARTITION p0 TABLESPACE
--- => unsupported for shop.t: DISCARD PARTITION takes rows away, or brings rows in, without an event
+-- => unsupported for shop.t: DISCARD PARTITION removes or adds rows without an event
 ALTER TABLE t CONVERT PARTITION p0 TO TABLE u
--- => unsupported for shop.t: CONVERT PARTITION takes rows away, or brings rows in, without an event | unsupported for shop.u: CONVERT PARTITION takes rows away, or brings rows in, without an event
+-- => unsupported for shop.t: CONVERT PARTITION removes or adds rows without an event | unsupported for shop.u: CONVERT PARTITION removes or adds rows without an event
 
 --- ALTER TABLE: never half of it
 ALTER TABLE t ADD a INT, FROB b
@@ -458,7 +458,7 @@ RENAME TABLE `shop`.`t` TO `shop`.`_t_old`, `shop`.`_t_new` TO `shop`.`t`
 RENAME TABLES a WAIT 3 TO b, crm.c TO crm.d
 -- => rename shop.a to shop.b | rename crm.c to crm.d
 RENAME TABLE IF EXISTS a TO b
--- => unsupported for shop.a: RENAME TABLE IF EXISTS does not tell which tables there were to rename | unsupported for shop.b: RENAME TABLE IF EXISTS does not tell which tables there were to rename
+-- => unsupported for shop.a: RENAME TABLE IF EXISTS does not show which tables existed | unsupported for shop.b: RENAME TABLE IF EXISTS does not show which tables existed
 RENAME TABLE a b
 -- => unsupported for shop.a: 'RENAME TABLE a b' is not understood at 'b'
 DROP DATABASE crm
@@ -570,11 +570,11 @@ DROP TABLE a, 'b'
 这不是语句
 -- => unsupported for shop.t: '这不是语句' is not understood
 ALTER TABLE `t ADD a INT
--- => unsupported for shop.t: a quoted name, a string or a number in the statement is broken off
+-- => unsupported for shop.t: a quoted name, a string or a number in the statement is incomplete
 ALTER TABLE t ADD a VARCHAR(5) DEFAULT 'x
--- => unsupported for shop.t: a quoted name, a string or a number in the statement is broken off
+-- => unsupported for shop.t: a quoted name, a string or a number in the statement is incomplete
 ALTER TABLE t ADD a INT /* cut o
--- => unsupported for shop.t: a comment in the statement is broken off
+-- => unsupported for shop.t: a comment in the statement has no end
 
 --- Comments and semicolons
 /* gh-ost */ ALTER TABLE t ADD a INT -- why
@@ -590,9 +590,9 @@ ALTER TABLE t ADD `-- a` INT, ADD `/*b*/` INT COMMENT '/* -- #'
 ALTER TABLE t ADD a INT /*!80023 INVISIBLE */
 -- => add to shop.t: a INT
 ALTER TABLE t ADD a INT /*!80023 , ADD b INT */
--- => unsupported for shop.t: the meaning of its version comments depends on the server's version
+-- => unsupported for shop.t: the meaning of the version comments depends on the server's version
 ALTER TABLE t ADD a INT /*M!100300 , ADD b INT */
--- => unsupported for shop.t: the meaning of its version comments depends on the server's version
+-- => unsupported for shop.t: the meaning of the version comments depends on the server's version
 ALTER TABLE t ADD a INT DEFAULT 1--1
 -- => unsupported for shop.t: 'ADD a INT DEFAULT 1--1' is not understood at '--1'
 /* only a comment */
@@ -602,13 +602,13 @@ ALTER TABLE t ADD a INT DEFAULT 1--1
   ;;
 -- => unsupported for shop.t: the statement is empty
 DROP TABLE a; DROP TABLE b
--- => unsupported for shop.a: the text holds several statements | unsupported for shop.b: the text holds several statements
+-- => unsupported for shop.a: the text contains several statements | unsupported for shop.b: the text contains several statements
 ALTER TABLE t ADD a INT; ALTER TABLE t ADD b INT;
--- => unsupported for shop.t: the text holds several statements
+-- => unsupported for shop.t: the text contains several statements
 BEGIN; DROP TABLE u; COMMIT
--- => unsupported for shop.u: the text holds several statements
+-- => unsupported for shop.u: the text contains several statements
 ALTER TABLE t ADD a INT
--- => unsupported for shop.t: the statement has a blank that is none in MySQL: '\xa0'
+-- => unsupported for shop.t: the statement contains '\xa0', which is not a blank in MySQL
 ALTER TABLE t ADD a INT;;
 -- => add to shop.t: a INT
 ALTER TABLE t ADD a INT ;⏎-- done
@@ -617,7 +617,7 @@ ALTER TABLE t ADD a INT ;⏎-- done
 --- Whose database is a bare name's
 --- in crm.b
 RENAME TABLE a TO crm.b
--- => unsupported for crm.b: the statement does not tell the database of table 'a': the message's database 'crm' is that of another table which it names
+-- => unsupported for crm.b: the statement does not name the database of table 'a'; the message's database 'crm' belongs to another table in the statement
 RENAME TABLE shop.a TO b
 -- => rename shop.a to crm.b
 RENAME TABLE a TO shop.b
@@ -625,15 +625,15 @@ RENAME TABLE a TO shop.b
 RENAME TABLE shop.a TO crm.b
 -- => rename shop.a to crm.b
 ALTER TABLE a RENAME TO crm.b
--- => unsupported for crm.b: the statement does not tell the database of table 'a': the message's database 'crm' is that of another table which it names
+-- => unsupported for crm.b: the statement does not name the database of table 'a'; the message's database 'crm' belongs to another table in the statement
 ALTER TABLE shop.a RENAME b
 -- => rename shop.a to crm.b
 CREATE TABLE crm.b LIKE a
--- => unsupported for crm.b: the statement does not tell the database of table 'a': the message's database 'crm' is that of another table which it names
+-- => unsupported for crm.b: the statement does not name the database of table 'a'; the message's database 'crm' belongs to another table in the statement
 CREATE TABLE b LIKE shop.a
 -- => create crm.b like shop.a
 DROP TABLE crm.b, a
--- => unsupported for crm.b: the statement does not tell the database of table 'a': the message's database 'crm' is that of another table which it names
+-- => unsupported for crm.b: the statement does not name the database of table 'a'; the message's database 'crm' belongs to another table in the statement
 DROP TABLE b, shop.a
 -- => drop crm.b | drop shop.a
 ALTER TABLE b ADD CONSTRAINT f FOREIGN KEY (x) REFERENCES crm.u (x)
@@ -647,7 +647,7 @@ GIBBERISH
 -- => unsupported for no table: 'GIBBERISH' is not understood
 --- in .
 DROP TABLE a
--- => unsupported for no table: neither the statement nor the message tells the database of table 'a'
+-- => unsupported for no table: neither the statement nor the message names the database of table 'a'
 DROP TABLE shop.a
 -- => drop shop.a
 
@@ -701,7 +701,7 @@ ALTER TABLE t ALGORITHM=INSTANT, ADD COLUMN a INT NOT NULL, LOCK=DEFAULT
 ALTER TABLE t ADD a INT, ADD PRIMARY KEY (a)
 -- => add to shop.t: a INT not null | key of shop.t: a
 ALTER TABLE t DROP COLUMN a, TRUNCATE PARTITION p0
--- => partitions of shop.t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.t: TRUNCATE PARTITION removes or adds rows without an event
 ALTER TABLE t ADD (a INT, b INT), ADD (c INT) , DROP d
 -- => drop from shop.t: d | add to shop.t: a INT | add to shop.t: b INT | add to shop.t: c INT
 ALTER TABLE t RENAME TO u, RENAME TO v
@@ -814,7 +814,7 @@ CREATE TABLE t (a UUID, b INET6, c INET4, d VECTOR(3) NOT NULL)
 CREATE TABLE t (a INT) ENGINE=ColumnStore
 -- => create shop.t (a INT; no key)
 ALTER TABLE t ADD COLUMN a INT AS (b) PERSISTENT INVISIBLE
--- => unsupported for shop.t: the source computes column 'a' of its rows without an event
+-- => unsupported for shop.t: the source computes column 'a' of existing rows without an event
 SET STATEMENT max_statement_time=5 FOR TRUNCATE TABLE t
 -- => truncate shop.t
 START TRANSACTION
@@ -834,17 +834,17 @@ ALTER TABLE t ADD PARTITION IF NOT EXISTS (PARTITION p VALUES IN (1, 2))
 ALTER TABLE t ADD PARTITION PARTITIONS 2
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t DROP PARTITION p0; 
--- => partitions of shop.t: DROP PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.t: DROP PARTITION removes or adds rows without an event
 ALTER TABLE t REORGANIZE PARTITION
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t REMOVE PARTITIONING
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE crm.u WITHOUT VALIDATION
--- => partitions of shop.t: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | partitions of crm.u: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.t: EXCHANGE PARTITION removes or adds rows without an event | partitions of crm.u: EXCHANGE PARTITION removes or adds rows without an event
 ALTER TABLE t CONVERT TABLE u TO PARTITION p VALUES LESS THAN (5)
--- => unsupported for shop.t: CONVERT TABLE takes rows away, or brings rows in, without an event | unsupported for shop.u: CONVERT TABLE takes rows away, or brings rows in, without an event
+-- => unsupported for shop.t: CONVERT TABLE removes or adds rows without an event | unsupported for shop.u: CONVERT TABLE removes or adds rows without an event
 ALTER TABLE t IMPORT PARTITION p0 TABLESPACE
--- => unsupported for shop.t: IMPORT PARTITION takes rows away, or brings rows in, without an event
+-- => unsupported for shop.t: IMPORT PARTITION removes or adds rows without an event
 
 --- Canal 1.1.7 on MariaDB 10.11: every DDL message of a genuine stream, in its order
 --- in shop.
@@ -1002,9 +1002,9 @@ CREATE TABLE `ctas` (⏎  `code` varchar(20) NOT NULL,⏎  `val` int(11) DEFAULT
 CREATE TABLE shop.part_t (id INT, yr INT, v VARCHAR(5), PRIMARY KEY(id,yr)) PARTITION BY RANGE(yr) (PARTITION p0 VALUES LESS THAN (2020), PARTITION p1 VALUES LESS THAN (2030), PARTITION pm VALUES LESS THAN MAXVALUE)
 -- => create shop.part_t (id INT not null, yr INT not null, v VARCHAR(5); key id, yr)
 ALTER TABLE shop.part_t DROP PARTITION p0
--- => partitions of shop.part_t: DROP PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.part_t: DROP PARTITION removes or adds rows without an event
 ALTER TABLE shop.part_t TRUNCATE PARTITION pm
--- => partitions of shop.part_t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.part_t: TRUNCATE PARTITION removes or adds rows without an event
 --- in tmpdb.
 CREATE DATABASE tmpdb
 -- => nothing: CREATE DATABASE

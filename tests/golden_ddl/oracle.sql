@@ -59,12 +59,12 @@ CREATE TABLE t (a NUMBER(9) NOT NULL, SUPPLEMENTAL LOG GROUP g (a, b NO LOG) ALW
 CREATE TABLE t (a NUMBER(9), s DATE, e DATE, PERIOD FOR p (s, e))
 -- => create ORCL.HR.T (A NUMBER(9), S DATE, E DATE, …; no key)
 CREATE TABLE t (a NUMBER(9), b AS (a + 1), PRIMARY KEY (b))
--- => unsupported for ORCL.HR.T: nothing tells the type of the key column 'B'
+-- => unsupported for ORCL.HR.T: the type of the key column 'B' is not known
 
 CREATE TABLE t (a NUMBER(9), b PRIMARY KEY (a))
 -- => unsupported for ORCL.HR.T: 'b PRIMARY KEY (a))' is not understood at ')'
 CREATE TABLE t (a NUMBER(9), b REFERENCES u)
--- => unsupported for ORCL.HR.T: the statement does not tell the type of column 'B'
+-- => unsupported for ORCL.HR.T: the statement does not declare the type of column 'B'
 
 --- CREATE TABLE: where it is stored
 CREATE TABLE "HR"."T" ("ID" NUMBER(9,0) NOT NULL ENABLE, "V" VARCHAR2(20), CONSTRAINT "T_PK" PRIMARY KEY ("ID") USING INDEX  ENABLE) SEGMENT CREATION IMMEDIATE PCTFREE 10 PCTUSED 40 INITRANS 1 MAXTRANS 255 NOCOMPRESS LOGGING STORAGE(INITIAL 65536 NEXT 1048576) TABLESPACE "USERS"
@@ -90,7 +90,7 @@ CREATE TABLE t AS SELECT * FROM u
 CREATE TABLE t PARALLEL 4 NOLOGGING AS SELECT a, b FROM u WHERE c = ';'
 -- => create ORCL.HR.T (…; no key)
 CREATE TABLE t (id, v NOT NULL, PRIMARY KEY (id)) AS SELECT a, b FROM u
--- => unsupported for ORCL.HR.T: nothing tells the type of the key column 'ID'
+-- => unsupported for ORCL.HR.T: the type of the key column 'ID' is not known
 CREATE TABLE t (id NUMBER PRIMARY KEY, v) AS (SELECT 1, 2 FROM dual)
 -- => create ORCL.HR.T (ID NUMBER not null, …; key ID)
 CREATE TABLE t (id, v) TABLESPACE x AS WITH q AS (SELECT 1 a, 2 b FROM dual) SELECT * FROM q
@@ -98,9 +98,9 @@ CREATE TABLE t (id, v) TABLESPACE x AS WITH q AS (SELECT 1 a, 2 b FROM dual) SEL
 CREATE TABLE t FOR EXCHANGE WITH TABLE crm.u
 -- => create ORCL.HR.T like ORCL.CRM.U
 CREATE TABLE t OF person_t
--- => unsupported for ORCL.HR.T: the columns of an object table are those of its type, which no statement tells
+-- => unsupported for ORCL.HR.T: an object table has the columns of its type, and the statement does not declare them
 CREATE TABLE t OF XMLTYPE
--- => unsupported for ORCL.HR.T: the columns of an object table are those of its type, which no statement tells
+-- => unsupported for ORCL.HR.T: an object table has the columns of its type, and the statement does not declare them
 CREATE TABLE t
 -- => unsupported for ORCL.HR.T: the statement declares no column
 CREATE GLOBAL TEMPORARY TABLE t (id NUMBER) ON COMMIT DELETE ROWS
@@ -128,27 +128,27 @@ ALTER TABLE t ADD a NUMBER DEFAULT ON NULL FOR INSERT AND UPDATE 7
 ALTER TABLE t ADD a CHAR(5) DEFAULT 'Y' NOT NULL
 -- => add to ORCL.HR.T: A CHAR(5) not null default 'Y    '
 ALTER TABLE t ADD a CHAR(5) DEFAULT 'é'
--- => unsupported for ORCL.HR.T: the statement does not tell what old rows show in column 'A': its default is no value of CHAR(5) by itself
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its default alone does not give a value of CHAR(5)
 ALTER TABLE t ADD a CHAR(5 CHAR) DEFAULT 'é'
 -- => add to ORCL.HR.T: A CHAR(5 CHAR) default 'é    '
 ALTER TABLE t ADD a DATE DEFAULT DATE '2020-02-30'
--- => unsupported for ORCL.HR.T: the statement does not tell what old rows show in column 'A': its default is no value of DATE by itself
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its default alone does not give a value of DATE
 ALTER TABLE t ADD a DATE DEFAULT '01-JAN-20'
--- => unsupported for ORCL.HR.T: the statement does not tell what old rows show in column 'A': its default is no value of DATE by itself
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its default alone does not give a value of DATE
 ALTER TABLE t ADD a DATE DEFAULT TO_DATE('01-JAN-20')
 -- => add to ORCL.HR.T: A DATE default computed
 ALTER TABLE t ADD a TIMESTAMP(6) DEFAULT TIMESTAMP '2020-01-01 00:00:00' NOT NULL
 -- => add to ORCL.HR.T: A TIMESTAMP(6) not null default '2020-01-01 00:00:00'
 ALTER TABLE t ADD a TIMESTAMP WITH TIME ZONE DEFAULT TIMESTAMP '2020-01-01 00:00:00 +02:00'
--- => unsupported for ORCL.HR.T: the statement does not tell what old rows show in column 'A': its default is no value of TIMESTAMP WITH TIME ZONE by itself
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its default alone does not give a value of TIMESTAMP WITH TIME ZONE
 ALTER TABLE t ADD a RAW(4) DEFAULT 'zz'
--- => unsupported for ORCL.HR.T: the statement does not tell what old rows show in column 'A': its default is no value of RAW(4) by itself
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its default alone does not give a value of RAW(4)
 ALTER TABLE t ADD a RAW(4) DEFAULT HEXTORAW('FFFF')
 -- => add to ORCL.HR.T: A RAW(4) default computed
 ALTER TABLE t ADD a INTERVAL DAY TO SECOND DEFAULT INTERVAL '1' DAY
 -- => add to ORCL.HR.T: A INTERVAL DAY TO SECOND default computed
 ALTER TABLE t ADD a NUMBER(9) DEFAULT 'x'
--- => unsupported for ORCL.HR.T: the statement does not tell what old rows show in column 'A': its default is no value of NUMBER(9) by itself
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its default alone does not give a value of NUMBER(9)
 ALTER TABLE t ADD a XMLTYPE
 -- => add to ORCL.HR.T: A XMLTYPE
 ALTER TABLE t ADD (c CLOB) LOB (c) STORE AS SECUREFILE (TABLESPACE x CACHE)
@@ -160,23 +160,23 @@ ALTER TABLE t ADD (a NUMBER, CONSTRAINT u UNIQUE (a), CHECK (a > 0))
 ALTER TABLE t ADD (a NUMBER CONSTRAINT a_nn NOT NULL NOVALIDATE, b NUMBER REFERENCES u)
 -- => add to ORCL.HR.T: A NUMBER not null default null | add to ORCL.HR.T: B NUMBER
 ALTER TABLE t ADD a NUMBER GENERATED BY DEFAULT AS IDENTITY
--- => unsupported for ORCL.HR.T: the source numbers its rows in column 'A' without an event
+-- => unsupported for ORCL.HR.T: the source fills column 'A' with numbers without an event
 ALTER TABLE t ADD a NUMBER GENERATED ALWAYS AS (b + 1) VIRTUAL
--- => unsupported for ORCL.HR.T: the source computes column 'A' of its rows without an event
+-- => unsupported for ORCL.HR.T: the source computes column 'A' of existing rows without an event
 ALTER TABLE t ADD a AS (b + 1)
--- => unsupported for ORCL.HR.T: the source computes column 'A' of its rows without an event
+-- => unsupported for ORCL.HR.T: the source computes column 'A' of existing rows without an event
 ALTER TABLE t ADD (a NUMBER PRIMARY KEY)
 -- => add to ORCL.HR.T: A NUMBER | key of ORCL.HR.T: A
 ALTER TABLE t ADD (a NUMBER, PRIMARY KEY (a))
 -- => add to ORCL.HR.T: A NUMBER | key of ORCL.HR.T: A
 ALTER TABLE t ADD a
--- => unsupported for ORCL.HR.T: the statement does not tell the type of column 'A'
+-- => unsupported for ORCL.HR.T: the statement does not declare the type of column 'A'
 ALTER TABLE t ADD COLUMN a NUMBER
 -- => unsupported for ORCL.HR.T: 'NUMBER' is not understood
 ALTER TABLE t ADD (a mytype)
 -- => add to ORCL.HR.T: A mytype
 ALTER TABLE t ADD PERIOD FOR p
--- => unsupported for ORCL.HR.T: a period adds columns that the statement does not tell
+-- => unsupported for ORCL.HR.T: a period adds columns that the statement does not name
 ALTER TABLE t ADD (a NUMBER(5) NOT NULL, b DATE DEFAULT SYSDATE NOT NULL)
 -- => add to ORCL.HR.T: A NUMBER(5) not null default null | add to ORCL.HR.T: B DATE not null default computed
 ALTER TABLE t ADD a NUMBER INVISIBLE
@@ -204,11 +204,11 @@ ALTER TABLE t MODIFY "a b" CLOB
 ALTER TABLE t MODIFY a NUMBER PRIMARY KEY
 -- => change in ORCL.HR.T: A to A NUMBER | key of ORCL.HR.T: A
 ALTER TABLE t MODIFY a NUMBER AS (b * 2)
--- => unsupported for ORCL.HR.T: the source computes column 'A' of its rows without an event
+-- => unsupported for ORCL.HR.T: the source computes column 'A' of existing rows without an event
 ALTER TABLE t MODIFY CONSTRAINT c1 DISABLE
 -- => nothing: ALTER TABLE: constraint
 ALTER TABLE t MODIFY CONSTRAINT t_pk DISABLE
--- => unsupported for ORCL.HR.T: the constraint 'T_PK' may be the primary key, and nothing tells
+-- => unsupported for ORCL.HR.T: the constraint 'T_PK' may be the primary key; the statement does not show this
 ALTER TABLE t MODIFY PRIMARY KEY DISABLE CASCADE
 -- => unsupported for ORCL.HR.T: the primary key changes
 ALTER TABLE t MODIFY PRIMARY KEY RELY
@@ -222,7 +222,7 @@ ALTER TABLE t MODIFY LOB (c) (CACHE)
 ALTER TABLE t MODIFY PARTITION BY HASH (id) PARTITIONS 4 ONLINE
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t MODIFY PARTITION BY RANGE (d) (PARTITION p VALUES LESS THAN (5)) INCLUDING ROWS WHERE id > 5
--- => unsupported for ORCL.HR.T: INCLUDING ROWS takes rows away without an event
+-- => unsupported for ORCL.HR.T: INCLUDING ROWS removes rows without an event
 ALTER TABLE t MODIFY (a NUMBER(12)) ADD (b NUMBER) DROP COLUMN c
 -- => drop from ORCL.HR.T: C | change in ORCL.HR.T: A to A NUMBER(12) | add to ORCL.HR.T: B NUMBER
 ALTER TABLE t MODIFY COLUMN a NUMBER(12)
@@ -258,9 +258,9 @@ ALTER TABLE t DROP CONSTRAINT fk_t_u
 ALTER TABLE t DROP CONSTRAINT fk_t_u CASCADE DROP INDEX ONLINE
 -- => nothing: ALTER TABLE: constraint
 ALTER TABLE t DROP CONSTRAINT pk_t
--- => unsupported for ORCL.HR.T: the constraint 'PK_T' may be the primary key, and nothing tells
+-- => unsupported for ORCL.HR.T: the constraint 'PK_T' may be the primary key; the statement does not show this
 ALTER TABLE t DROP CONSTRAINT "SYS_C0012345"
--- => unsupported for ORCL.HR.T: the constraint 'SYS_C0012345' may be the primary key, and nothing tells
+-- => unsupported for ORCL.HR.T: the constraint 'SYS_C0012345' may be the primary key; the statement does not show this
 ALTER TABLE t DROP SUPPLEMENTAL LOG GROUP g
 -- => nothing: ALTER TABLE: supplemental log
 ALTER TABLE t DROP a
@@ -308,7 +308,7 @@ ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0) ADD CONSTRAINT d UNIQUE (b)
 ALTER TABLE t DISABLE CONSTRAINT fk_1
 -- => nothing: ALTER TABLE: constraint
 ALTER TABLE t DISABLE CONSTRAINT t_pk CASCADE
--- => unsupported for ORCL.HR.T: the constraint 'T_PK' may be the primary key, and nothing tells
+-- => unsupported for ORCL.HR.T: the constraint 'T_PK' may be the primary key; the statement does not show this
 ALTER TABLE t ENABLE NOVALIDATE CONSTRAINT fk_1 EXCEPTIONS INTO hr.exceptions
 -- => nothing: ALTER TABLE: constraint
 ALTER TABLE t ENABLE CONSTRAINT t_pk USING INDEX
@@ -336,7 +336,7 @@ ALTER TABLE t DISABLE TABLE LOCK
 ALTER TABLE t MOVE TABLESPACE x ONLINE UPDATE INDEXES
 -- => nothing: ALTER TABLE: move
 ALTER TABLE t MOVE INCLUDING ROWS WHERE a > 5
--- => unsupported for ORCL.HR.T: INCLUDING ROWS takes rows away without an event
+-- => unsupported for ORCL.HR.T: INCLUDING ROWS removes rows without an event
 ALTER TABLE t MOVE PARTITION p TABLESPACE x
 -- => nothing: ALTER TABLE: move
 ALTER TABLE t SHRINK SPACE CASCADE
@@ -380,23 +380,23 @@ ALTER TABLE t SPLIT PARTITION p AT (5) INTO (PARTITION p1, PARTITION p2) UPDATE 
 ALTER TABLE t MERGE PARTITIONS p1, p2 INTO PARTITION p3
 -- => nothing: ALTER TABLE: merge
 ALTER TABLE t MERGE PARTITIONS p1, p2 INTO PARTITION p3 INCLUDING ROWS WHERE x = 1
--- => unsupported for ORCL.HR.T: INCLUDING ROWS takes rows away without an event
+-- => unsupported for ORCL.HR.T: INCLUDING ROWS removes rows without an event
 ALTER TABLE t COALESCE PARTITION
 -- => nothing: ALTER TABLE: coalesce
 ALTER TABLE t SET INTERVAL (NUMTODSINTERVAL(1, 'DAY'))
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t DROP PARTITION p0
--- => partitions of ORCL.HR.T: DROP PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: DROP PARTITION removes or adds rows without an event
 ALTER TABLE t DROP PARTITION FOR (DATE '2020-01-01') UPDATE INDEXES
--- => partitions of ORCL.HR.T: DROP PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: DROP PARTITION removes or adds rows without an event
 ALTER TABLE t DROP SUBPARTITION sp
--- => partitions of ORCL.HR.T: DROP SUBPARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: DROP SUBPARTITION removes or adds rows without an event
 ALTER TABLE t TRUNCATE PARTITION p0 DROP STORAGE UPDATE INDEXES
--- => partitions of ORCL.HR.T: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: TRUNCATE PARTITION removes or adds rows without an event
 ALTER TABLE t TRUNCATE SUBPARTITION sp
--- => partitions of ORCL.HR.T: TRUNCATE SUBPARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: TRUNCATE SUBPARTITION removes or adds rows without an event
 ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE u INCLUDING INDEXES WITHOUT VALIDATION
--- => partitions of ORCL.HR.T: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | partitions of ORCL.HR.U: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: EXCHANGE PARTITION removes or adds rows without an event | partitions of ORCL.HR.U: EXCHANGE PARTITION removes or adds rows without an event
 
 --- ALTER TABLE: never half of it
 ALTER TABLE t ADD a NUMBER FROB b
@@ -418,7 +418,7 @@ ALTER TABLE crm.u FROB
 ALTER TABLE t ADD a INTERVAL YEAR TO SECOND
 -- => unsupported for ORCL.HR.T: 'ADD a INTERVAL YEAR TO SECOND' is not understood at 'TO SECOND'
 ALTER TABLE t ADD a VARCHAR2(10); ALTER TABLE t ADD b NUMBER;
--- => unsupported for ORCL.HR.T: the text holds several statements
+-- => unsupported for ORCL.HR.T: the text contains several statements
 ALTER TABLE t@link ADD a NUMBER
 -- => unsupported for ORCL.HR.T: 'ALTER TABLE t@link ADD a NUMBER' is not understood at 't@link ADD a NUMBER'
 ALTER TABLE t ADD 'a' NUMBER
@@ -494,19 +494,19 @@ PURGE TABLE t
 PURGE RECYCLEBIN
 -- => nothing: PURGE
 FLASHBACK TABLE t TO BEFORE DROP
--- => unsupported for ORCL.HR.T: FLASHBACK TABLE takes rows away, or brings rows in, without an event
+-- => unsupported for ORCL.HR.T: FLASHBACK TABLE removes or adds rows without an event
 FLASHBACK TABLE t, crm.u TO TIMESTAMP SYSTIMESTAMP - INTERVAL '1' MINUTE
--- => unsupported for ORCL.HR.T: FLASHBACK TABLE takes rows away, or brings rows in, without an event | unsupported for ORCL.CRM.U: FLASHBACK TABLE takes rows away, or brings rows in, without an event
+-- => unsupported for ORCL.HR.T: FLASHBACK TABLE removes or adds rows without an event | unsupported for ORCL.CRM.U: FLASHBACK TABLE removes or adds rows without an event
 FLASHBACK DATABASE TO SCN 5
 -- => unsupported for ORCL.HR.T: 'FLASHBACK DATABASE TO SCN 5' is not understood at 'DATABASE TO SCN 5'
 DROP USER hr CASCADE
--- => unsupported for ORCL.HR.T: DROP USER takes tables with it that the statement does not name
+-- => unsupported for ORCL.HR.T: DROP USER drops tables that the statement does not name
 DROP USER hr
 -- => nothing: DROP USER
 DROP TABLESPACE x INCLUDING CONTENTS AND DATAFILES
--- => unsupported for ORCL.HR.T: DROP TABLESPACE takes tables with it that the statement does not name
+-- => unsupported for ORCL.HR.T: DROP TABLESPACE drops tables that the statement does not name
 DROP CLUSTER c INCLUDING TABLES CASCADE CONSTRAINTS
--- => unsupported for ORCL.HR.T: DROP CLUSTER takes tables with it that the statement does not name
+-- => unsupported for ORCL.HR.T: DROP CLUSTER drops tables that the statement does not name
 
 --- What is no table
 CREATE UNIQUE INDEX hr.i ON hr.t (UPPER(a), b DESC) TABLESPACE x ONLINE
@@ -598,13 +598,13 @@ ALTER TABLE t ADD a VARCHAR2(20) DEFAULT q'{it's -- "so"}'
 ALTER TABLE t ADD a VARCHAR2(20) DEFAULT Q'<a>b>'
 -- => add to ORCL.HR.T: A VARCHAR2(20) default 'a>b'
 ALTER TABLE t ADD a VARCHAR2(20) DEFAULT q'[broken'
--- => unsupported for ORCL.HR.T: a quoted name, a string or a comment in the statement is broken off
+-- => unsupported for ORCL.HR.T: a quoted name, a string or a comment in the statement has no end
 ALTER TABLE t ADD a VARCHAR2(20) DEFAULT 'broken
--- => unsupported for ORCL.HR.T: a quoted name, a string or a comment in the statement is broken off
+-- => unsupported for ORCL.HR.T: a quoted name, a string or a comment in the statement has no end
 ALTER TABLE t ADD "broken NUMBER
--- => unsupported for ORCL.HR.T: a quoted name, a string or a comment in the statement is broken off
+-- => unsupported for ORCL.HR.T: a quoted name, a string or a comment in the statement has no end
 ALTER TABLE t /* ADD a NUMBER
--- => unsupported for ORCL.HR.T: a quoted name, a string or a comment in the statement is broken off
+-- => unsupported for ORCL.HR.T: a quoted name, a string or a comment in the statement has no end
 ALTER TABLE t ADD (a NUMBER)⏎;⏎
 -- => add to ORCL.HR.T: A NUMBER
 create  table	"t" ( "id"number(9)primary key )
@@ -625,11 +625,11 @@ DROP TABLE b
 ALTER TABLE hr.a ADD x NUMBER
 -- => add to ORCL.HR.A: X NUMBER
 ALTER TABLE hr.t EXCHANGE PARTITION p WITH TABLE crm.b
--- => partitions of ORCL.HR.T: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | partitions of ORCL.CRM.B: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: EXCHANGE PARTITION removes or adds rows without an event | partitions of ORCL.CRM.B: EXCHANGE PARTITION removes or adds rows without an event
 RENAME a TO b
 -- => rename ORCL.CRM.A to ORCL.CRM.B
 CREATE TABLE crm.b FOR EXCHANGE WITH TABLE a
--- => unsupported for ORCL.CRM.B: the statement does not tell the schema of table 'A': the message's schema 'CRM' is that of another table which it names
+-- => unsupported for ORCL.CRM.B: the statement does not name the schema of table 'A'; the message's schema 'CRM' belongs to another table in the statement
 CREATE TABLE b FOR EXCHANGE WITH TABLE hr.a
 -- => create ORCL.CRM.B like ORCL.HR.A
 GIBBERISH
@@ -638,7 +638,7 @@ GIBBERISH
 DROP TABLE t
 -- => drop ORCL.T
 DROP TABLE hr.t
--- => unsupported for no table: nothing tells whether 'HR' is a schema of 'ORCL'
+-- => unsupported for no table: it is not known whether 'HR' is a schema of 'ORCL'
 --- in HR.T
 DROP TABLE t
 -- => drop HR.T
@@ -649,7 +649,7 @@ ALTER TABLE hr.t ADD a NUMBER
 -- => add to ORCL.T: A NUMBER
 --- in .
 DROP TABLE t
--- => unsupported for no table: neither the statement nor the message tells the schema of table 'T'
+-- => unsupported for no table: neither the statement nor the message names the schema of table 'T'
 DROP TABLE hr.t
 -- => drop HR.T
 

@@ -33,7 +33,7 @@ CREATE TABLE t (id int, d date) ON ps(d)
 CREATE TABLE t (id int, v int,)
 -- => create shop.dbo.t (id int, v int; no key)
 CREATE TABLE t (a int, b AS a + 1, PRIMARY KEY (b))
--- => unsupported for shop.dbo.t: nothing tells the type of the key column 'b'
+-- => unsupported for shop.dbo.t: the type of the key column 'b' is not known
 CREATE TABLE #t (id int)
 -- => nothing: temporary table
 CREATE TABLE t AS FILETABLE
@@ -49,7 +49,7 @@ ALTER TABLE t ADD a int
 ALTER TABLE dbo.t ADD a int NULL, b nvarchar(20) NOT NULL DEFAULT N'x', [c d] datetime2(3)
 -- => add to shop.dbo.t: a int | add to shop.dbo.t: b nvarchar(20) not null default 'x' | add to shop.dbo.t: `c d` datetime2(3)
 ALTER TABLE t ADD a int NOT NULL, b AS (a) 
--- => unsupported for shop.dbo.t: the source computes column 'b' of its rows without an event
+-- => unsupported for shop.dbo.t: the source computes column 'b' of existing rows without an event
 ALTER TABLE t ADD a int NOT NULL
 -- => add to shop.dbo.t: a int not null default null
 ALTER TABLE t ADD a int DEFAULT 5
@@ -61,7 +61,7 @@ ALTER TABLE t ADD a int CONSTRAINT DF_a DEFAULT ((5)) WITH VALUES NULL
 ALTER TABLE t ADD a datetime NOT NULL DEFAULT getdate()
 -- => add to shop.dbo.t: a datetime not null default computed
 ALTER TABLE t ADD a datetime NOT NULL CONSTRAINT DF_a DEFAULT '2020-01-31'
--- => unsupported for shop.dbo.t: the statement does not tell what old rows show in column 'a': its default is no value of datetime by itself
+-- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: its default alone does not give a value of datetime
 ALTER TABLE t ADD a datetime NOT NULL DEFAULT '2020-01-31T10:20:30'
 -- => add to shop.dbo.t: a datetime not null default '2020-01-31 10:20:30'
 ALTER TABLE t ADD a datetime2 NOT NULL DEFAULT '2020-01-31 10:20:30.1234567'
@@ -77,17 +77,17 @@ ALTER TABLE t ADD a bit NOT NULL DEFAULT 2
 ALTER TABLE t ADD a int NOT NULL DEFAULT 1 + 1
 -- => add to shop.dbo.t: a int not null default computed
 ALTER TABLE t ADD a int NOT NULL DEFAULT 'x'
--- => unsupported for shop.dbo.t: the statement does not tell what old rows show in column 'a': its default is no value of int by itself
+-- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: its default alone does not give a value of int
 ALTER TABLE t ADD a time NOT NULL DEFAULT '10:00'
--- => unsupported for shop.dbo.t: the statement does not tell what old rows show in column 'a': its default is no value of time by itself
+-- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: its default alone does not give a value of time
 ALTER TABLE t ADD CONSTRAINT PK_t PRIMARY KEY CLUSTERED (id)
 -- => key of shop.dbo.t: id
 ALTER TABLE t ADD a int PRIMARY KEY
 -- => add to shop.dbo.t: a int | key of shop.dbo.t: a
 ALTER TABLE t ADD id int IDENTITY(1,1)
--- => unsupported for shop.dbo.t: the source numbers its rows in column 'id' without an event
+-- => unsupported for shop.dbo.t: the source fills column 'id' with numbers without an event
 ALTER TABLE t ADD a AS (b + 1)
--- => unsupported for shop.dbo.t: the source computes column 'a' of its rows without an event
+-- => unsupported for shop.dbo.t: the source computes column 'a' of existing rows without an event
 ALTER TABLE t WITH NOCHECK ADD CONSTRAINT c CHECK (a > 0), CONSTRAINT f FOREIGN KEY (a) REFERENCES u (id)
 -- => nothing: ALTER TABLE: check, foreign key
 ALTER TABLE t ADD CONSTRAINT d DEFAULT getdate() FOR a WITH VALUES
@@ -127,7 +127,7 @@ ALTER TABLE t DROP COLUMN a, CONSTRAINT FK_b
 ALTER TABLE t DROP FK_t_u
 -- => nothing: ALTER TABLE: constraint
 ALTER TABLE t DROP CONSTRAINT PK_t WITH (ONLINE = ON)
--- => unsupported for shop.dbo.t: the constraint 'PK_t' may be the primary key, and nothing tells
+-- => unsupported for shop.dbo.t: the constraint 'PK_t' may be the primary key; the statement does not show this
 ALTER TABLE t DROP PERIOD FOR SYSTEM_TIME
 -- => nothing: ALTER TABLE: period
 
@@ -145,9 +145,9 @@ ALTER TABLE t SET (SYSTEM_VERSIONING = OFF)
 ALTER TABLE t REBUILD PARTITION = ALL WITH (DATA_COMPRESSION = PAGE)
 -- => nothing: ALTER TABLE: rebuild
 ALTER TABLE t SWITCH PARTITION 1 TO dbo.u
--- => partitions of shop.dbo.t: SWITCH takes rows away, or brings rows in, without an event | partitions of shop.dbo.u: SWITCH takes rows away, or brings rows in, without an event
+-- => partitions of shop.dbo.t: SWITCH removes or adds rows without an event | partitions of shop.dbo.u: SWITCH removes or adds rows without an event
 ALTER TABLE t SWITCH TO crm.archive.u
--- => partitions of shop.dbo.t: SWITCH takes rows away, or brings rows in, without an event | partitions of crm.archive.u: SWITCH takes rows away, or brings rows in, without an event
+-- => partitions of shop.dbo.t: SWITCH removes or adds rows without an event | partitions of crm.archive.u: SWITCH removes or adds rows without an event
 ALTER TABLE #t ADD a int
 -- => nothing: temporary table
 ALTER TABLE t FROB
@@ -169,13 +169,13 @@ sp_rename 't.[a b]', 'c d', 'COLUMN';
 EXEC sp_rename 'dbo.t.ix', 'iy', 'INDEX'
 -- => nothing: sp_rename INDEX
 EXEC sp_rename 'a', 'b', 'COLUMN'
--- => unsupported for shop.dbo.t: the statement does not tell the table of column 'a'
+-- => unsupported for shop.dbo.t: the statement does not name the table of column 'a'
 EXEC sp_rename 't.a', 'b'
 -- => change in shop.dbo.t: a to b as it is
 EXEC sp_rename 'dbo.t.a', 'b'
 -- => change in shop.dbo.t: a to b as it is
 EXEC sp_rename 'sales.t', 'b'
--- => unsupported for shop.dbo.t: nothing tells whether it renames the table shop.sales.t or a column of shop.dbo.sales
+-- => unsupported for shop.dbo.t: it is not known whether the statement renames the table shop.sales.t or a column of shop.dbo.sales
 EXEC sp_rename 'sales.u', 't', 'OBJECT'
 -- => rename shop.sales.u to shop.sales.t
 EXEC sp_rename 'shop.dbo.u', 't'
@@ -183,9 +183,9 @@ EXEC sp_rename 'shop.dbo.u', 't'
 EXEC sp_rename @newname = 'b'
 -- => unsupported for shop.dbo.t: "EXEC sp_rename @newname = 'b'" is not understood at its end
 EXEC sp_addextendedproperty 'MS_Description', 'x'
--- => unsupported for shop.dbo.t: nothing tells what the procedure changes
+-- => unsupported for shop.dbo.t: it is not known what the procedure changes
 EXEC dbo.change_tables
--- => unsupported for shop.dbo.t: nothing tells what the procedure changes
+-- => unsupported for shop.dbo.t: it is not known what the procedure changes
 ALTER SCHEMA sales TRANSFER dbo.t
 -- => rename shop.dbo.t to shop.sales.t
 ALTER SCHEMA sales TRANSFER OBJECT::dbo.t
@@ -199,7 +199,7 @@ TRUNCATE TABLE t
 TRUNCATE TABLE [crm].[dbo].[u]
 -- => truncate crm.dbo.u
 TRUNCATE TABLE t WITH (PARTITIONS (1, 3 TO 5))
--- => partitions of shop.dbo.t: TRUNCATE of partitions takes rows away without an event
+-- => partitions of shop.dbo.t: TRUNCATE of partitions removes rows without an event
 TRUNCATE TABLE #t
 -- => nothing: temporary table
 DROP TABLE t
@@ -263,19 +263,19 @@ ALTER TABLE t ADD a nvarchar(20) NOT NULL DEFAULT N'-- no /* comment */ ; here'
 ALTER TABLE t ADD [a -- b] int, [c /* d] int
 -- => add to shop.dbo.t: `a -- b` int | add to shop.dbo.t: `c /* d` int
 ALTER TABLE t ADD a int /* open
--- => unsupported for shop.dbo.t: a comment in the statement is broken off
+-- => unsupported for shop.dbo.t: a comment in the statement has no end
 ALTER TABLE t ADD [a int
--- => unsupported for shop.dbo.t: a quoted name or a string in the statement is broken off
+-- => unsupported for shop.dbo.t: a quoted name or a string in the statement has no end
 ALTER TABLE t ADD a int; ALTER TABLE u DROP COLUMN b
--- => unsupported for shop.dbo.t: the text holds several statements | unsupported for shop.dbo.u: the text holds several statements
+-- => unsupported for shop.dbo.t: the text contains several statements | unsupported for shop.dbo.u: the text contains several statements
 ALTER TABLE t ADD a int ALTER TABLE u DROP COLUMN b
--- => unsupported for shop.dbo.t: the text holds several statements | unsupported for shop.dbo.u: the text holds several statements
+-- => unsupported for shop.dbo.t: the text contains several statements | unsupported for shop.dbo.u: the text contains several statements
 ALTER TABLE t ADD a int NOT NULL DEFAULT 5 FROB
 -- => unsupported for shop.dbo.t: 'a int NOT NULL DEFAULT 5 FROB' is not understood at 'FROB'
 CREATE TABLE t (id int) DROP TABLE u
--- => unsupported for shop.dbo.t: the text holds several statements | unsupported for shop.dbo.u: the text holds several statements
+-- => unsupported for shop.dbo.t: the text contains several statements | unsupported for shop.dbo.u: the text contains several statements
 CREATE INDEX i ON t (a) TRUNCATE TABLE t
--- => unsupported for shop.dbo.t: the text holds several statements
+-- => unsupported for shop.dbo.t: the text contains several statements
 GRANT CREATE TABLE, ALTER TO u
 -- => nothing: GRANT
 ALTER TABLE T ADD A int
@@ -288,9 +288,9 @@ ALTER TABLE DBO.T ADD A int
 --- Whose schema is a bare name's
 --- in shop.sales.u
 DROP TABLE sales.u, t
--- => unsupported for shop.sales.u: the statement does not tell the schema of table 't': the message's schema 'sales' is that of another table which it names
+-- => unsupported for shop.sales.u: the statement does not name the schema of table 't'; the message's schema 'sales' belongs to another table in the statement
 ALTER TABLE t SWITCH TO sales.u
--- => partitions of shop.sales.t: SWITCH takes rows away, or brings rows in, without an event | partitions of shop.sales.u: SWITCH takes rows away, or brings rows in, without an event
+-- => partitions of shop.sales.t: SWITCH removes or adds rows without an event | partitions of shop.sales.u: SWITCH removes or adds rows without an event
 ALTER TABLE dbo.t ADD a int
 -- => add to shop.dbo.t: a int
 GIBBERISH
@@ -302,6 +302,6 @@ ALTER TABLE t ADD a int
 -- => add to shop.t: a int
 --- in .
 DROP TABLE t
--- => unsupported for no table: neither the statement nor the message tells the database of table 't'
+-- => unsupported for no table: neither the statement nor the message names the database of table 't'
 DROP TABLE shop.dbo.t
 -- => drop shop.dbo.t

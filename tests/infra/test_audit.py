@@ -88,7 +88,7 @@ def test_what_cannot_be_asked_is_named_as_unchecked(capsys: pytest.CaptureFixtur
     silent = Component("Maven", "silent", "1")
     with answering({}) as address:
         assert audit.audit([LZ4, silent], address) == 3
-    assert "unchecked: silent 1: its jar does not say of which group it is" in capsys.readouterr().out
+    assert "unchecked: silent 1: its jar does not declare its group" in capsys.readouterr().out
 
 
 def test_what_is_accepted_is_pinned_and_has_a_reason(found: list[Component]) -> None:

@@ -102,7 +102,7 @@ def test_an_object_that_vanishes_before_it_is_digested_says_to_try_again(folder,
     put(folder, "a")
     (item,) = list_objects(source)
     (folder / "a").unlink()
-    with pytest.raises(ConflictError, match="in/a vanished .* try again"):
+    with pytest.raises(ConflictError, match="in/a disappeared .* try again"):
         item.etag()
 
 

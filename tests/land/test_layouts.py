@@ -101,7 +101,7 @@ def test_a_line_that_is_no_record_is_kept_whole_with_its_problem(tmp_path, line,
     assert first == last == RawMessage("t", 0, 0, None, None, b"v")
     assert problem is not None
     assert (problem.topic, problem.partition, problem.offset, problem.value) == ("erp", -1, OBJECT + 1, line)
-    assert (problem.container_problem or "").startswith("a.jsonl, line 2: the line is no dumped record: ")
+    assert (problem.container_problem or "").startswith("a.jsonl, line 2: the line is not a dumped record: ")
     assert said in (problem.container_problem or "")
 
 
@@ -141,4 +141,4 @@ def test_the_rest_of_a_broken_object_becomes_a_message_with_a_problem(tmp_path):
     assert last is not None
     assert len(whole) > 500
     assert last.offset == OBJECT + len(whole)
-    assert "a.jsonl: the content breaks off after byte" in (last.container_problem or "")
+    assert "a.jsonl: the content ends after byte" in (last.container_problem or "")

@@ -86,7 +86,7 @@ def test_a_truncated_object_gives_what_is_whole_and_then_one_line_that_says_wher
     kept = b"".join(line.value + b"\n" for line in whole) + last.value
     assert len(whole) > 10_000
     assert content.startswith(kept)
-    assert f"the content breaks off after byte {len(kept)}: " in (last.problem or "")
+    assert f"the content ends after byte {len(kept)}: " in (last.problem or "")
 
 
 @pytest.mark.parametrize("damage", [3, 5, -1])
@@ -94,7 +94,7 @@ def test_a_damaged_gzip_says_so(damage):
     packed = bytearray(gzip.compress(b"hello\n" * 1000))
     packed[damage if damage < 0 else len(packed) - 8 - damage] ^= 0xFF
     *_, last = lines(bytes(packed))
-    assert "breaks off" in (last.problem or "")
+    assert "ends after byte" in (last.problem or "")
 
 
 def test_rubbish_after_a_gzip_says_so_after_the_content():
@@ -125,7 +125,7 @@ BOMBS = {
     "max_unpacked": (b"x" * 999 + b"\n", 2000, ObjectLimits(unpacked=1 << 20, ratio=1 << 20, lines=1 << 40)),
     "max_ratio": (b"x" * 99_999 + b"\n", 12_000, ObjectLimits(unpacked=1 << 40, ratio=100, lines=1 << 40)),
     "max_lines": (b"x" * 99 + b"\n", 20_000, ObjectLimits(unpacked=1 << 40, ratio=1 << 20, lines=10_000)),
-    "these are no messages": (b"\n", 2_000_000, WIDE),
+    "these are not messages": (b"\n", 2_000_000, WIDE),
 }
 
 

@@ -74,7 +74,9 @@ def test_no_other_statement_stands_in_the_place_of_a_dropped_database() -> None:
     world = run([[*FIRST, ddl(10, "drop database shop", "")]], approve=["drop_table"])
     hold = held(world)
     assert fitting_ways(hold) == ("approve", "reject", "skip", "retry", "rebuild")
-    with pytest.raises(InvalidSetting, match="--as does not fit what holds gold_shop.t; there are --approve, --reject"):
+    with pytest.raises(
+        InvalidSetting, match="--as does not fit the hold of gold_shop.t; valid here: --approve, --reject"
+    ):
         plan_release(TABLE, world.states()[TABLE], hold, "as", "truncate table t", Waiting(0, 3), lambda: "mysql")
 
 

@@ -110,7 +110,7 @@ def test_a_table_whose_columns_come_to_no_end_is_held_and_the_others_go_on() -> 
     hold = world.states()[TABLE].hold
     assert hold is not None
     assert (hold.code, hold.position) == ("UNDECIDED", None)
-    assert "the type of 'x' again and again" in hold.reason
+    assert "a new type for the column 'x' again and again" in hold.reason
     assert (code(world, OTHER), len(world.gold()[OTHER].rows)) == (None, 1)
     world.release(TABLE)
     assert world.gold() == run([PLAIN]).gold()

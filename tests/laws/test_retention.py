@@ -174,7 +174,7 @@ def test_a_change_that_writes_all_rows_anew_holds_at_its_statement_and_nothing_i
     assert (hold.code, hold.statement) == (CODE, "alter table t modify a decimal(12,2)")
     assert rows_of(world) == {2: 1, 7: 7}
     with pytest.raises(
-        NotKept, match=r"gold_shop\.t: it cannot be built anew .* up to 0\..*`retable baseline gold_shop"
+        NotKept, match=r"gold_shop\.t: it cannot be built again .* up to 0\..*`retable baseline gold_shop"
     ):
         world.rebuild(TABLE)
     assert rows_of(world) == {2: 1, 7: 7}

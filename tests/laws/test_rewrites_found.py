@@ -38,7 +38,7 @@ def anew(world: World, window: int) -> list[str]:
     """What a replay says of writing all rows anew."""
     steps: list[str] = []
     world.replay(world.names[window], steps.append)
-    return [step for step in steps if "anew" in step]
+    return [step for step in steps if "writing all rows again" in step]
 
 
 # --- tables that were left out -----------------------------------------------------------------------------------

@@ -251,7 +251,7 @@ def in_partition(number: int, *messages: RawMessage) -> list[RawMessage]:
 def test_keys_that_differ_stop_the_table() -> None:
     other = ddl(2, "create table orders_1 (id int, v int, primary key (v))", "orders_1")
     world = run(world_of(), [create(1, 0), insert(3, 0, id="1", v="10")], [other, insert(4, 1, id="2", v="20")])
-    assert "the key of shop.orders_0 is ('id',), and that of shop.orders_1 is ('v',)" in str(held(world))
+    assert "the key of shop.orders_0 is ('id',), and the key of shop.orders_1 is ('v',)" in str(held(world))
 
 
 def test_tables_without_a_key_are_counted_together() -> None:
@@ -292,7 +292,7 @@ def test_a_table_that_takes_another_name_stays_one_of_them() -> None:
 def test_a_table_that_leaves_takes_its_rows_along() -> None:
     rename = ddl(10, "rename table orders_1 to old_orders", "orders_1")
     world = run(world_of(), FIRST, [rename, row(11, "INSERT", NUMBERS, table="old_orders", id="9", v="90")])
-    assert held(world) == "MOVED at None: it has rows of shop.orders_1, which go elsewhere now"
+    assert held(world) == "MOVED at None: it has rows of shop.orders_1, which go to another table now"
     assert len(rows(world)) == 2
     settle(world)
     assert rows(world) == [{"id": 1, "v": 10}]

@@ -33,7 +33,7 @@ def odd(offset: int, shard: int, key: str) -> RawMessage:
 
 def test_types_that_no_column_holds_both_of_stop_the_table_until_all_have_one() -> None:
     world = run(world_of(), FIRST, [alter(10, 0, "modify v varchar(20)"), insert(11, 1, id="6", v="2")])
-    assert held(world) == "SHARDS_DIFFER at 0.10.0: column 'v' of shop.orders_1 is int, and of others string"
+    assert held(world) == "SHARDS_DIFFER at 0.10.0: column 'v' is int in shop.orders_1, and string in others"
     run(world, [insert(12, 0, id="8", v="4")])
     assert [each["id"] for each in rows(world)] == [1, 2]
     run(world, [alter(13, 1, "modify v varchar(20)"), insert(14, 1, id="7", v="3")])
@@ -57,7 +57,7 @@ def test_holds_that_nothing_orders_stop_all_of_it_until_one_has_ended() -> None:
     hold = world.states()[TABLE].hold
     assert hold is not None
     assert hold.place is not None
-    assert "another partition of it is held too" in hold.reason
+    assert "another partition of the table is held too" in hold.reason
 
 
 def test_statements_of_two_that_are_not_understood_are_settled_one_by_one() -> None:

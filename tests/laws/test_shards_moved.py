@@ -106,7 +106,10 @@ def test_a_held_table_keeps_the_rows_that_it_had_and_no_other_release_frees_it()
     world.replay(world.deliver(LAST))
     hold = world.states()[TABLE].hold
     assert hold is not None
-    assert (hold.reason, fitting_ways(hold)) == ("it has rows of shop.orders_1, which go elsewhere now", ("rebuild",))
+    assert (hold.reason, fitting_ways(hold)) == (
+        "it has rows of shop.orders_1, which go to another table now",
+        ("rebuild",),
+    )
     assert world.gold()[TABLE].rows == before
     bring(world)
     assert world.gold()[TABLE].rows == ('{"id": 1, "v": 10}', '{"id": 8, "v": 80}')
@@ -125,7 +128,7 @@ def test_gold_that_does_not_tell_of_which_table_a_row_is_is_held_until_a_rebuild
     world.replay(world.deliver(LAST))
     hold = world.states()[TABLE].hold
     assert hold is not None
-    assert (hold.code, hold.reason) == ("MOVED", "its rows do not tell of which table they are")
+    assert (hold.code, hold.reason) == ("MOVED", "its rows do not show which source table they come from")
     assert world.gold()[TABLE].rows == before
     bring(world)
     right = World(make_settings("canal_json", CHOICES["one"]))

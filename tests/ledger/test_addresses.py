@@ -158,10 +158,10 @@ def test_a_file_that_is_no_file_of_vectors_is_refused():
     data = _puffin(("/a/lake/x", b"one"))
     packed = bytearray(data)
     packed[-8] = 1
-    for bad, words in ((data[1:], "no Puffin"), (data[:-1], "no Puffin"), (bytes(packed), "compressed")):
+    for bad, words in ((data[1:], "not a Puffin"), (data[:-1], "not a Puffin"), (bytes(packed), "compressed")):
         with pytest.raises(ValueError, match=words):
             move_vectors(bad, MOVE)
-    with pytest.raises(ValueError, match="another length"):
+    with pytest.raises(ValueError, match="does not have the length"):
         move_vectors(data[:-12] + b"\x09" + data[-11:], MOVE)
 
 

@@ -99,7 +99,7 @@ def test_a_lost_commit_is_repeated_but_not_one_that_was_decided_on_what_stood_th
 
 
 def test_another_name_is_no_system_table(lake):
-    with pytest.raises(NotFound, match="no system table"):
+    with pytest.raises(NotFound, match="not a system table"):
         lake.ensure("ops.nothing")
 
 
@@ -347,7 +347,7 @@ def test_a_file_that_is_no_catalog_says_so(lake_settings):
     file = lake_settings.lake.catalog_file
     file.parent.mkdir()
     file.write_text("not a database, but long enough to look like one" * 100)
-    with pytest.raises(EnvironmentFault, match="no SQLite file"):
+    with pytest.raises(EnvironmentFault, match="not a SQLite file"):
         open_lake(lake_settings)
 
 

@@ -209,7 +209,7 @@ def test_a_catalog_that_names_a_record_which_is_gone_is_told_as_old(
     lake = open_lake(lake_settings)
     damage(Path(lake.load(LAKE_TABLE).metadata_location))
     with pytest.raises(
-        CatalogMismatch, match="ops.lake that is no longer right: the file .*metadata.json .*retable recover"
+        CatalogMismatch, match="ops.lake that cannot be used: the file .*metadata.json .*retable recover"
     ):
         runs_behind(open_lake_to_read(lake_settings))
 

@@ -33,7 +33,7 @@ def lease(target: str, holder: str, purpose: Purpose = "upkeep", now: datetime =
 def test_a_table_is_one_upkeeps_at_a_time(lake):
     with leased(lake, lease("gold_shop.t", "one")):
         other = lease("gold_shop.t", "other")
-        with pytest.raises(Leased, match="the upkeep one is at gold_shop.t"), leased(lake, other):
+        with pytest.raises(Leased, match="the upkeep one works on gold_shop.t"), leased(lake, other):
             pass
         with leased(lake, lease("gold_shop.u", "other")):
             assert {each.target for each in standing_leases(lake, "erp", NOW)} == {"gold_shop.t", "gold_shop.u"}
@@ -140,7 +140,7 @@ def test_a_build_has_its_shadow_alone_and_is_in_nobodys_way(lake):
         leased(lake, lease("erp", "a replay", "replay")),
         leased(lake, lease("shadow_crm", "other", "build")),
     ):
-        with pytest.raises(Leased, match="the build one is at shadow_erp"):
+        with pytest.raises(Leased, match="the build one works on shadow_erp"):
             leased(lake, lease("shadow_erp", "other", "build")).__enter__()
         end_leases(lake, "erp", "shadow_erp", NOW)
         with leased(lake, lease("shadow_erp", "other", "build")):

@@ -180,7 +180,7 @@ class TestLost:
         first = log.plan(6.01, until=6)
         log.ids["shop"] = "another id"
         log.add(T, 6.1, 6.2)
-        with pytest.raises(PositionsLost, match="the topic shop was made anew since shop/0 was read to 2"):
+        with pytest.raises(PositionsLost, match="the topic shop was created again since shop/0 was read to 2"):
             log.plan(7.01, first, until=7)
         assert spans(log.plan(7.01, first, until=7, source_epoch=1)) == {"0600": (0, 4)}
 
@@ -196,7 +196,7 @@ class TestLost:
         log = Log(5.1)
         first = log.plan(6.01, until=6)
         del log.stamps[T]
-        with pytest.raises(PositionsLost, match="shop/0 is not there any more, or not for this user"):
+        with pytest.raises(PositionsLost, match="shop/0 does not exist any more, or this user may not see it"):
             log.plan(7.01, first, until=7)
         assert log.plan(7.01, first, until=7, source_epoch=1)[0].ranges == ()
 

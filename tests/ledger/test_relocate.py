@@ -251,7 +251,7 @@ def test_a_damaged_file_is_named(table, old, new):
         with pytest.raises(EnvironmentFault, match=f"{manifest} cannot be understood"):
             relocate(table, old, new)
     Path(newest(table, old, new)).write_text("{}")
-    with pytest.raises(EnvironmentFault, match="no metadata of a table"):
+    with pytest.raises(EnvironmentFault, match="not the metadata of a table"):
         relocate(table, old, new)
 
 
@@ -277,9 +277,9 @@ def test_nothing_is_written_where_all_lies_elsewhere(table, old, new, tmp_path):
 
 
 def test_a_metadata_file_that_is_not_there_or_elsewhere_is_refused(table, old, new):
-    with pytest.raises(NotFound, match="is not there"):
+    with pytest.raises(NotFound, match="does not exist"):
         relocate_table(PyArrowFileIO(), f"{new}/gold/x.metadata.json", str(old), str(new))
-    with pytest.raises(InvalidSetting, match="does not lie under"):
+    with pytest.raises(InvalidSetting, match="is not under"):
         relocate_table(PyArrowFileIO(), table.metadata_location, str(old), str(new))
 
 
@@ -315,5 +315,5 @@ def test_addresses_go_on_where_a_list_or_a_manifest_is_missing(table):
     assert str(listed) in found
     assert found < whole
     Path(table.metadata_location).unlink()
-    with pytest.raises(NotFound, match="is not there"):
+    with pytest.raises(NotFound, match="does not exist"):
         list(addresses(table.io, table.metadata_location))

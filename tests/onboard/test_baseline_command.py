@@ -55,13 +55,13 @@ def test_a_table_of_a_dump_is_found_with_its_key_and_its_partition(retable: Call
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--from", "copy.parquet", "--at", "yesterday"), "is no position"),
-        (("--from", "copy.parquet", "--at", "0:1", "--partition", "topic"), "is no partition"),
-        (("--from", "copy.parquet", "--at", "0:1"), "--partition TOPIC/N: `retable check shop` lists them"),
+        (("--from", "copy.parquet", "--at", "yesterday"), "is not a position"),
+        (("--from", "copy.parquet", "--at", "0:1", "--partition", "topic"), "is not a partition"),
+        (("--from", "copy.parquet", "--at", "0:1"), "--partition TOPIC/N: `retable check shop` lists the partitions"),
         (("--from", "copy.parquet", "--at", "start"), "--partition TOPIC/N"),
         (("--from", "copy.parquet", "--at", "0:1:0", "--partition", "topic/0"), "so write 0:1"),
         (("--from", "nothing.parquet", "--at", "0:1"), "holds no files"),
-        (("--from", "dump.sql", "--at", "0:1"), "is no copy"),
+        (("--from", "dump.sql", "--at", "0:1"), "is not a readable copy"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_written(

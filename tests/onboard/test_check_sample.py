@@ -142,7 +142,7 @@ def test_tables_that_only_a_snapshot_declares_are_named(check: Check) -> None:
     messages = [*(declared(f"t{at}", offset=at) for at in range(7)), row(120, "t0")]
     result = check(messages)
     assert result.exit_code == 0, result.stderr
-    assert "6 tables are declared by the snapshot alone" in result.stderr
+    assert "only the snapshot declares 6 tables" in result.stderr
     assert "shop.t1, shop.t2, shop.t3, shop.t4, shop.t5, ..." in result.stderr
     facts = check(messages, "--json")
     assert list(tables(facts)) == ["shop.t0"]

@@ -139,7 +139,7 @@ def test_a_value_of_csv_may_be_longer_than_a_megabyte(tmp_path: Path) -> None:
 
 def test_metadata_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "v1.metadata.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(EnvironmentFault, match=r"v1\.metadata\.json cannot be read: it is no metadata"):
+    with pytest.raises(EnvironmentFault, match=r"v1\.metadata\.json cannot be read: it is not the metadata"):
         open_copy(str(tmp_path / "v1.metadata.json"), CSV)
 
 

@@ -203,7 +203,7 @@ def test_a_program_whose_quotes_hide_tables_is_listed() -> None:
     schema = oracle('CREATE PROCEDURE P IS BEGIN\n  f(q\'[it\'s]\');\nEND;\n\n  CREATE TABLE "HR"."A" ("ID" NUMBER);\n')
     assert not schema.tables
     (unread,) = schema.unread
-    assert "add a line that holds / alone" in unread.reason
+    assert "add a line with only /" in unread.reason
 
 
 def test_a_program_of_oracle_may_hold_statements_as_text() -> None:
@@ -224,7 +224,7 @@ def test_an_oracle_table_without_an_owner_is_listed() -> None:
 def test_a_file_that_is_no_dump_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("hello", encoding="utf-8")
-    with pytest.raises(InvalidSetting, match="is no dump"):
+    with pytest.raises(InvalidSetting, match="is not a known dump"):
         read_dump(path)
 
 

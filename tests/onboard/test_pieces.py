@@ -52,7 +52,7 @@ def landed(lake: Lake, copy: Path, form: CsvForm) -> list[BaselineRow]:
 
 
 def test_a_copy_without_a_column_of_the_key_lands_nothing(lake: Lake, copy: Path) -> None:
-    with pytest.raises(InvalidSetting, match="'id' of the key of shop.t"):
+    with pytest.raises(InvalidSetting, match="the key column 'id' of shop.t"):
         landed(lake, copy, CsvForm(";"))
     assert not read_baselines(lake, "shop")
 

@@ -81,7 +81,7 @@ def test_a_difference_is_shown_column_by_column_and_kept_when_it_is_asked_for(
         "~ shop.orders: column total: may be null now",
         "~ shop.customers: column nick varchar(8): added",
         "~ shop.customers: column name: gone",
-        "- shop.order_lines: an earlier import told of it; it stays as it is",
+        "- shop.order_lines: an earlier import declared it; it stays as it is",
     ]
     assert len(read_schema_imports(lake, "shop").each) == 8
     assert "--apply" in shown.stderr
@@ -141,11 +141,11 @@ def test_the_place_in_the_binlog_is_debeziums_own_position(
 @pytest.mark.parametrize(
     ("origin", "words"),
     [
-        ("nowhere.sql", "is no file"),
-        ("jdbc:mysql://u:secret@h/shop", "holds no password"),
-        ("jdbc:mysql://h/shop?user=u&Password=secret", "holds no password"),
-        ("jdbc:mysql://h/shop?user=u&pwd=secret", "holds no password"),
-        ("jdbc:db2://h/shop", "are not read"),
+        ("nowhere.sql", "is neither a file"),
+        ("jdbc:mysql://u:secret@h/shop", "must not contain a password"),
+        ("jdbc:mysql://h/shop?user=u&Password=secret", "must not contain a password"),
+        ("jdbc:mysql://h/shop?user=u&pwd=secret", "must not contain a password"),
+        ("jdbc:db2://h/shop", "are not supported"),
     ],
 )
 def test_a_wrong_origin_is_named(retable: Callable[..., Result], origin: str, words: str) -> None:

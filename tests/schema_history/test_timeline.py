@@ -1,5 +1,6 @@
 """Statements in order to table histories."""
 
+from dataclasses import replace
 from functools import partial
 
 from retable.ddl.registry import describe, gold_type, keeps_values, parse_statement
@@ -7,7 +8,7 @@ from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.schema_history.columns import SchemaRules
-from retable.schema_history.history import TableHistory
+from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.statement import Statement
 from retable.schema_history.timeline import Timeline
 from retable.schema_history.trace import trace
@@ -256,3 +257,11 @@ def test_statements_at_one_position_apply_in_the_order_in_which_they_came_and_ea
         "b": ["id"],
         "a": ["id", "x"],
     }
+
+
+def test_a_hold_in_other_words_is_the_same_hold() -> None:
+    hold = Hold("LATE_CHANGE", "it came late", at(10), "t/0", "ALTER TABLE t …", "rebuild it")
+    assert hold.is_same(replace(hold, reason="it arrived late", remedy="retable rebuild TABLE"))
+    assert not hold.is_same(None)
+    for other in (replace(hold, code="MOVED"), replace(hold, position=at(20)), replace(hold, statement="DROP TABLE t")):
+        assert not hold.is_same(other)

@@ -172,14 +172,15 @@ class TestLost:
         kafka.delete("anew")
         kafka.create("anew")
         kafka.produce("anew", (Record(b"new", stamp(6)) for _ in range(9)))
-        with pytest.raises(PositionsLost, match="the topic anew was made anew since anew/0 was read to 5"):
+        with pytest.raises(PositionsLost, match="the topic anew was created again since anew/0 was read to 5"):
             plan(source, recorded=first)
-        with pytest.raises(PositionsLost, match="the topic anew is gone or was made anew, and 0 to 4 of anew/0"):
+        gone = "the topic anew was deleted or created again, and the positions 0 to 4 of anew/0"
+        with pytest.raises(PositionsLost, match=gone):
             find_left(source, recorded)
-        with pytest.raises(PositionsLost, match="was made anew while it was read"):
+        with pytest.raises(PositionsLost, match="was created again while it was read"):
             read(source, recorded)
         kafka.delete("anew")
-        with pytest.raises(PositionsLost, match="the topic anew is gone or was made anew"):
+        with pytest.raises(PositionsLost, match="the topic anew was deleted or created again"):
             find_left(kafka.source("another*"), recorded)
         kafka.create("anew")
         kafka.produce("anew", (Record(b"new", stamp(6)) for _ in range(9)))
@@ -270,7 +271,7 @@ def test_a_message_as_long_as_max_message_is_whole_and_a_longer_one_says_what_is
     kafka.produce("long", [Record(b"a" * (32 << 20)), Record(b"b" * ((32 << 20) + 1)), Record(b"c")])
     messages, seen = read(source, whole(source))
     assert [len(each.value or b"") for each in messages] == [32 << 20, 32 << 20, 1]
-    told = "the message has 33554433 bytes and max_message is 33554432: the rest of it is not here"
+    told = "the message has 33554433 bytes and max_message is 33554432: the rest of it is cut off"
     assert [each.container_problem for each in messages] == [None, told, None]
     assert seen["bytes"] == (64 << 20) + 1
 
@@ -316,7 +317,7 @@ class TestAway:
         next(messages)
         kafka.process.stop(signal.SIGKILL)
         try:
-            with pytest.raises(Unavailable, match="nothing came of away/0 from position [0-9]+ on; try again"):
+            with pytest.raises(Unavailable, match="no message came from away/0 at position [0-9]+ or later; try again"):
                 list(messages)
             with pytest.raises(Unavailable, match="do not answer: .*; try again"):
                 inspect_arrivals(source, NOW)

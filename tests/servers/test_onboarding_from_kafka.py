@@ -106,7 +106,7 @@ def test_many_partitions_and_topics_of_other_formats_are_no_obstacle(
 
 @pytest.mark.parametrize(
     ("messages", "words"),
-    [([], "hold no messages yet"), ([b"hello", b"world"], "holds no format that this version recognises")],
+    [([], "hold no messages yet"), ([b"hello", b"world"], "no format that this version recognises")],
 )
 def test_topics_without_messages_of_a_known_format_say_so(
     kafka: Broker, retable: Retable, tmp_path: Path, messages: list[bytes], words: str

@@ -201,7 +201,7 @@ def test_a_store_that_stays_unwell_is_no_silence(source, put, proxy):
     (found,) = list_objects(source)
     with proxy.doing(match=GET, times=10**6, lose=True), pytest.raises(Unavailable):
         lines(source, found)
-    with proxy.doing(match=LIST, times=10**6, status=503), pytest.raises(Unavailable, match="is not well: .*503"):
+    with proxy.doing(match=LIST, times=10**6, status=503), pytest.raises(Unavailable, match="does not work now: .*503"):
         list_objects(source)
 
 

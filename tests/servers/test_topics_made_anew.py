@@ -91,7 +91,7 @@ def test_a_topic_made_anew_stops_the_run_and_goes_on_under_a_new_source_epoch(
     kafka.produce("made-anew", [change(1, "INIT", 1, "one"), change(1, "INIT", 6, "six", partition=1)])
     lost = retable("run", "shop")
     assert lost.exit_code == 1
-    assert "the topic made-anew was made anew" in lost.stderr
+    assert "the topic made-anew was created again" in lost.stderr
     assert "source_epoch to 1" in lost.stderr
     assert rows() == dict.fromkeys(range(1, 5), "old")
     set_epoch(1)

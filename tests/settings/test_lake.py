@@ -126,30 +126,35 @@ def test_a_databases_password_is_no_property_which_goes_with_every_table(load):
 
 def test_a_variable_that_is_not_set_is_asked_for_by_its_name(monkeypatch):
     monkeypatch.delenv("LAKE_PASSWORD", raising=False)
-    with pytest.raises(EnvironmentFault, match="the environment variable LAKE_PASSWORD, which the settings name"):
+    with pytest.raises(
+        EnvironmentFault, match="the settings name the environment variable LAKE_PASSWORD, but it is not set"
+    ):
         read_variable("LAKE_PASSWORD")
 
 
 @pytest.mark.parametrize(
     ("catalog", "said"),
     [
-        ("mysql://h/db", "'mysql://h/db' is no catalog; write it as sqlite:///var/lake/catalog.db, postgresql://user@"),
-        ("sqlite:///", "'sqlite:///' is no catalog"),
-        ("sqlite:///v%61r/c.db", "has a '%'"),
-        ("sqlite:///lake#1/c.db", "has a '#'"),
+        (
+            "mysql://h/db",
+            "'mysql://h/db' is not a catalog; write it as sqlite:///var/lake/catalog.db, postgresql://user@",
+        ),
+        ("sqlite:///", "'sqlite:///' is not a catalog"),
+        ("sqlite:///v%61r/c.db", "contains '%'"),
+        ("sqlite:///lake#1/c.db", "contains '#'"),
         (
             "postgresql://u:hunter2@h/db",
-            "put it into an environment variable, and write that one's name as `catalog_pa",
+            "put it into an environment variable, and write the name of that variable as `catalog_pa",
         ),
-        ("postgresql://h/db", "names no user or no database"),
-        ("postgresql://u@h", "names no user or no database"),
-        ("postgresql://u@h:port/db", "is no catalog"),
-        ("postgresql://u@h/db?sslmod=x", "'sslmod' is no option of this catalog; did you mean 'sslmode'?"),
-        ("rest+https://me:hunter2@h", "write that one's name as `catalog_token_env or"),
-        ("rest+https://", "names no server"),
-        ("rest://h", "'rest://h' is no catalog"),
-        ("glue://Frankfurt", "names no region; write it as glue://eu-central-1"),
-        ("glue://us-east-1?endpoint=here", "'here' is no address of a server"),
+        ("postgresql://h/db", "does not name a user and a database"),
+        ("postgresql://u@h", "does not name a user and a database"),
+        ("postgresql://u@h:port/db", "is not a catalog"),
+        ("postgresql://u@h/db?sslmod=x", "'sslmod' is not an option of this catalog; did you mean 'sslmode'?"),
+        ("rest+https://me:hunter2@h", "write the name of that variable as `catalog_token_env or"),
+        ("rest+https://", "does not name a server"),
+        ("rest://h", "'rest://h' is not a catalog"),
+        ("glue://Frankfurt", "does not name a region; write it as glue://eu-central-1"),
+        ("glue://us-east-1?endpoint=here", "'here' is not an address of a server"),
     ],
 )
 def test_an_address_that_is_no_catalogs_says_how_to_write_one(load, catalog, said):
@@ -162,13 +167,13 @@ def test_an_address_that_is_no_catalogs_says_how_to_write_one(load, catalog, sai
 @pytest.mark.parametrize(
     ("warehouse", "said"),
     [
-        ("la#ke", "la#ke' has a '#', which no address of a file holds; use another folder"),
-        ("la?ke", "has a '?'"),
-        ("s3://wh", "'wh' is no name of a bucket; one has 3 to 63 small letters"),
-        ("s3://My-Bucket/x", "'My-Bucket' is no name of a bucket"),
-        ("s3://10.0.0.1", "'10.0.0.1' is no name of a bucket"),
-        ("s3://lake/a//b", "'a//b' is no prefix"),
-        ("s3://lake/../b", "'../b' is no prefix"),
+        ("la#ke", "la#ke' contains '#', which no file address can contain; use another folder"),
+        ("la?ke", "contains '?'"),
+        ("s3://wh", "'wh' is not the name of a bucket; a name has 3 to 63 small letters"),
+        ("s3://My-Bucket/x", "'My-Bucket' is not the name of a bucket"),
+        ("s3://10.0.0.1", "'10.0.0.1' is not the name of a bucket"),
+        ("s3://lake/a//b", "'a//b' is not a prefix"),
+        ("s3://lake/../b", "'../b' is not a prefix"),
         ("hdfs://h/x", "'hdfs://h/x' is neither a folder of this machine nor a bucket"),
     ],
 )
@@ -186,20 +191,20 @@ def test_a_warehouse_that_is_none_says_how_to_write_one(load, warehouse, said):
             "rest+http://h",
             "var",
             'catalog_token_env = "T"\ncatalog_credential_env = "C"',
-            "two ways to one catalog",
+            "both log in to the catalog",
         ),
         (
             "postgresql://a@b/c",
             "var",
             'catalog_password_env = "hunter2!"',
-            "this is no name of an environment variable",
+            "this is not the name of an environment variable",
         ),
         ("glue://us-east-1", "var", "", "the readers of Glue cannot see a folder"),
-        ("glue://us-east-1", "s3://lake", STORE, "Glue takes keys by AWS's own ways"),
+        ("glue://us-east-1", "s3://lake", STORE, "Glue finds its keys in the usual ways of AWS"),
         ("sqlite:///c.db", "s3://lake", '[lake.s3]\naccess_key_env = "A"', "go together; set both, or neither"),
         ("sqlite:///c.db", "s3://lake", '[lake.s3]\nsession_token_env = "A"', "session_token_env goes with"),
-        ("sqlite:///c.db", "s3://lake", '[lake.s3]\nendpoint = "minio:9000"', "is no address of a server"),
-        ("sqlite:///c.db", "s3://lake", '[lake.s3]\nendpoint = "http://a:hunter2@h"', "names no server"),
+        ("sqlite:///c.db", "s3://lake", '[lake.s3]\nendpoint = "minio:9000"', "is not an address of a server"),
+        ("sqlite:///c.db", "s3://lake", '[lake.s3]\nendpoint = "http://a:hunter2@h"', "does not name a server"),
     ],
 )
 def test_settings_that_do_not_go_together_say_why(load, catalog, warehouse, more, said):
@@ -210,7 +215,7 @@ def test_settings_that_do_not_go_together_say_why(load, catalog, warehouse, more
 
 
 def test_the_nearest_setting_of_the_store_is_named(load):
-    with pytest.raises(UnknownSetting, match="lake.s3.endpiont is no setting; did you mean 'endpoint'"):
+    with pytest.raises(UnknownSetting, match="lake.s3.endpiont is not a setting; did you mean 'endpoint'"):
         load("sqlite:///c.db", "s3://lake", '[lake.s3]\nendpiont = "http://h"')
 
 
@@ -225,5 +230,5 @@ def test_a_source_uses_the_lakes_store_unless_it_has_its_own(load):
 
 
 def test_the_nearest_setting_of_a_sources_store_is_named(load):
-    with pytest.raises(UnknownSetting, match="sources.erp.s3.regoin is no setting; did you mean 'region'"):
+    with pytest.raises(UnknownSetting, match="sources.erp.s3.regoin is not a setting; did you mean 'region'"):
         load("sqlite:///c.db", "s3://lake", SOURCE + '[sources.erp.s3]\nregoin = "x"')

@@ -71,7 +71,7 @@ def test_a_kafka_source_names_its_brokers_topics_and_who_reads_them(load, tmp_pa
 
 def test_a_secret_in_place_of_a_variables_name_is_refused_and_not_shown(load):
     secret = "S3CR3T-xyz!"
-    with pytest.raises(SettingsError, match="is no name of an environment variable") as caught:
+    with pytest.raises(SettingsError, match="is not the name of an environment variable") as caught:
         load(LAKE + KAFKA + f'kafka = {{ security_protocol = "SASL_SSL", password_env = "{secret}" }}')
     assert secret not in caught.value.message
 
@@ -84,14 +84,14 @@ def test_a_start_is_a_time_with_its_zone(load, start):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (LAKE + SOURCE + "evry = 1", "sources.erp.evry is no setting; did you mean 'every'?"),
-        (LAKE + SOURCE + "qqqq = 1", "sources.erp.qqqq is no setting; there are applications, binary_encoding, "),
-        (LAKE + "[tabels.x]", "tabels is no setting; did you mean 'tables'?"),
+        (LAKE + SOURCE + "evry = 1", "sources.erp.evry is not a setting; did you mean 'every'?"),
+        (LAKE + SOURCE + "qqqq = 1", "sources.erp.qqqq is not a setting; the settings here are applications, binary_"),
+        (LAKE + "[tabels.x]", "tabels is not a setting; did you mean 'tables'?"),
         (
             LAKE + '[tables."shop.*"]\nzero_dates = "null"',
-            'tables."shop.*".zero_dates is no setting; did you mean \'zero_d',
+            'tables."shop.*".zero_dates is not a setting; did you mean \'zero_d',
         ),
-        (LAKE + 'catalogue = ""', "lake.catalogue is no setting; did you mean 'catalog'?"),
+        (LAKE + 'catalogue = ""', "lake.catalogue is not a setting; did you mean 'catalog'?"),
     ],
 )
 def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, text, said):
@@ -103,8 +103,8 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (LAKE.replace("var/catalog", "v%61r/catalog"), "has a '%'"),
-        (LAKE + 'gold = "all"', "lake.gold: 'all' is no namespace"),
+        (LAKE.replace("var/catalog", "v%61r/catalog"), "contains '%'"),
+        (LAKE + 'gold = "all"', "lake.gold: 'all' is not a namespace"),
         (LAKE + 'case = "upper"', "lake.case: should be 'lower' or 'source', not 'upper'"),
         ('[lake]\nwarehouse = "x"', "lake.catalog is missing"),
         ("", "lake is missing"),
@@ -112,11 +112,14 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
         (LAKE + SOURCE.replace('kind = "files"\n', ""), "sources.erp.kind is missing; it has no default"),
         (LAKE + SOURCE + 'topics = ["shop"]', "sources.erp.topics belongs to a source of kind 'kafka'"),
         (LAKE + KAFKA + 'path = "in"', "sources.erp.path belongs to a source of kind 'files'"),
-        (LAKE + KAFKA.replace("127.0.0.1:9092", "kafka"), "sources.erp.bootstrap: 'kafka' names no brokers"),
+        (LAKE + KAFKA.replace("127.0.0.1:9092", "kafka"), "sources.erp.bootstrap: 'kafka' does not name brokers"),
         (LAKE + KAFKA.replace('["shop.*"]', "[]"), "sources.erp.topics: "),
-        (LAKE + KAFKA + 'start = "now"', '\'now\' is no start; write "earliest", "latest", or a time'),
-        (LAKE + KAFKA + 'delay = "2h"', "sources.erp.delay: '2h' is no delay"),
-        (LAKE + KAFKA + 'kafka = { password = "x" }', "sources.erp.kafka.password is no setting; did you mean 'passwo"),
+        (LAKE + KAFKA + 'start = "now"', '\'now\' is not a start; write "earliest", "latest", or a time'),
+        (LAKE + KAFKA + 'delay = "2h"', "sources.erp.delay: '2h' is not a delay"),
+        (
+            LAKE + KAFKA + 'kafka = { password = "x" }',
+            "sources.erp.kafka.password is not a setting; did you mean 'passwo",
+        ),
         (LAKE + KAFKA + 'kafka = { security_protocol = "SASL_SSL" }', "SASL_SSL needs username_env and password_env"),
         (LAKE + KAFKA + 'kafka = { username_env = "A" }', "username_env is read with SASL_PLAINTEXT or SASL_SSL"),
         (LAKE + KAFKA + 'kafka = { ca_file = "ca.pem" }', "ca_file is read with SSL or SASL_SSL, not with PLAINTEXT"),
@@ -124,17 +127,20 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
             LAKE + KAFKA + 'kafka = { security_protocol = "SSL", key_file = "k" }',
             "certificate_file and key_file belong together",
         ),
-        (LAKE + SOURCE.replace("erp", "Erp"), "'Erp' is no name of a source"),
-        (LAKE + SOURCE + 'name = "other"', "sources.erp.name is no setting"),
-        (LAKE + SOURCE + 'every = "7h"', "sources.erp.every: '7h' is no interval"),
-        (LAKE + SOURCE + 'every = "2d"', "sources.erp.every: '2d' is no interval"),
-        (LAKE + SOURCE + 'start = "latest"', "sources.erp.start: 'latest' is no start"),
-        (LAKE + SOURCE + "start = 2026-03-01T05:00:00", "is no start"),
+        (LAKE + SOURCE.replace("erp", "Erp"), "'Erp' is not a source name"),
+        (LAKE + SOURCE + 'name = "other"', "sources.erp.name is not a setting"),
+        (LAKE + SOURCE + 'every = "7h"', "sources.erp.every: '7h' is not an interval"),
+        (LAKE + SOURCE + 'every = "2d"', "sources.erp.every: '2d' is not an interval"),
+        (LAKE + SOURCE + 'start = "latest"', "sources.erp.start: 'latest' is not a start"),
+        (LAKE + SOURCE + "start = 2026-03-01T05:00:00", "is not a start"),
         (LAKE + SOURCE + 'time_zone = "Asia/Shangai"', "did you mean 'Asia/Shanghai'?"),
-        (LAKE + SOURCE + "hour = '(['", "is no regular expression"),
+        (LAKE + SOURCE + "hour = '(['", "is not a regular expression"),
         (LAKE + SOURCE + "hour = 'T'", "'T' has no group"),
-        (LAKE + SOURCE + "hour = '(?=x)(x)'", "is no regular expression of RE2, which never backtracks: invalid perl"),
-        (LAKE + SOURCE + "hour = '(((((x{99}){99}){99}){99}){99})'", "is no regular expression of RE2"),
+        (
+            LAKE + SOURCE + "hour = '(?=x)(x)'",
+            "is not a regular expression of RE2, which never backtracks: invalid perl",
+        ),
+        (LAKE + SOURCE + "hour = '(((((x{99}){99}){99}){99}){99})'", "is not a regular expression of RE2"),
         (LAKE + SOURCE + 'include = "shop.*"', "sources.erp.include: should be a valid tuple, not 'shop.*'"),
         (LAKE + SOURCE + 'source_epoch = "1"', "sources.erp.source_epoch: should be a valid integer, not '1'"),
         (LAKE + of("shareplex_json") + 'database = ""', "sources.erp.database: "),
@@ -145,10 +151,10 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
         ),
         (LAKE + SOURCE + "max_message = 1", "sources.erp.max_message: should be greater than or equal to 1024"),
         (LAKE + "sources = 3", "sources"),
-        (LAKE + '[tables.x]\ntypes = { a = "decimal(40,2)" }', "tables.x.types.a: 'decimal(40,2)' is no type"),
-        (LAKE + SOURCE + 'spark_door = "subprocess:getoutput"', "is of Python's own module subprocess"),
-        (LAKE + SOURCE + 'spark_door = "os.path:exists"', "is of Python's own module os"),
-        (LAKE + SOURCE + 'notify = [{ notifier = "subprocess.Popen" }]', "is of Python's own module subprocess"),
+        (LAKE + '[tables.x]\ntypes = { a = "decimal(40,2)" }', "tables.x.types.a: 'decimal(40,2)' is not a type"),
+        (LAKE + SOURCE + 'spark_door = "subprocess:getoutput"', "is in Python's own module subprocess"),
+        (LAKE + SOURCE + 'spark_door = "os.path:exists"', "is in Python's own module os"),
+        (LAKE + SOURCE + 'notify = [{ notifier = "subprocess.Popen" }]', "is in Python's own module subprocess"),
         ("[lake", "is not TOML"),
     ],
 )
@@ -392,10 +398,10 @@ def test_tables_that_go_into_one_have_its_rules_and_that_has_them_too(load):
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        ('to = "orders"', "to: 'orders' is no table; write one as shop.orders, or shop.dbo.orders"),
-        ('to = "shop..orders"', "to: 'shop..orders' is no table"),
-        ("to = 7", "to: 7 is no table"),
-        ("shard_in_key = true", "shard_in_key says how tables go into one; name that one with `to`"),
+        ('to = "orders"', "to: 'orders' is not a table; write it as shop.orders, or shop.dbo.orders"),
+        ('to = "shop..orders"', "to: 'shop..orders' is not a table"),
+        ("to = 7", "to: 7 is not a table"),
+        ("shard_in_key = true", "shard_in_key is for tables that go into one gold table; name that table with `to`"),
         ('too = "shop.orders"', "did you mean 'to'"),
     ],
 )
@@ -407,7 +413,7 @@ def test_tables_that_go_nowhere_are_refused(load, rules, words):
 
 def test_patterns_of_one_target_agree(load):
     load(LAKE + SOURCE + SHARDS)
-    with pytest.raises(InvalidSetting, match=r"shop.orders_.*eu.orders_.*go to shop.orders, which is one table"):
+    with pytest.raises(InvalidSetting, match=r"shop.orders_.*eu.orders_.*go to the same table shop.orders"):
         load(LAKE + SOURCE + SHARDS + "shard_in_key = true\n")
 
 

@@ -62,7 +62,7 @@ def test_a_build_is_let_in_when_no_other_is_at_the_same_source(lake: Lake) -> No
     with building(lake, "dump", ONE.id, ONE.now):
         own = shadowed(lake, "dump")
         with (
-            pytest.raises(Leased, match="the build one is at shadow_dump"),
+            pytest.raises(Leased, match="the build one works on shadow_dump"),
             building(lake, "dump", OTHER.id, OTHER.now),
         ):
             pass
@@ -77,7 +77,7 @@ def test_a_shadow_that_stands_is_not_built_over(lake: Lake) -> None:
     with building(lake, "dump", ONE.id, ONE.now):
         lake.ensure("silver.shadow_dump")
         finish(lake, Shadow(Ask("dump", ("gold_shop.orders",), ("20260301T0500Z",)), "to see", "ann", {}))
-    with pytest.raises(InvalidSetting, match="has a shadow already"), building(lake, "dump", OTHER.id, OTHER.now):
+    with pytest.raises(InvalidSetting, match="already has a shadow"), building(lake, "dump", OTHER.id, OTHER.now):
         pass
     assert find_shadow(lake, "dump") is not None
 

@@ -273,6 +273,6 @@ def test_a_file_of_silver_that_a_task_finds_damaged_is_decoded_anew(
     told: list[str] = []
     world.replay(name, told.append)
     assert [each for each in told if "damaged" in each] == [
-        f"{name}: a file of silver is damaged, the window is decoded anew"
+        f"{name}: a file of silver is damaged, the window is decoded again"
     ]
     assert {json.loads(each)["a"] for each in world.gold()[TABLE].rows} == {*texts}

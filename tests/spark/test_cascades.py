@@ -44,7 +44,7 @@ def is_blocked(world: SparkWorld, table: str = CHILD) -> bool:
 def test_a_suspect_table_says_so_and_later_messages_settle_it(world: SparkWorld) -> None:
     assert suspects(world) == {CHILD: 2}
     assert (is_blocked(world), is_blocked(world, "gold_shop.p")) == (True, False)
-    assert "2 rows refer to what the source deleted or changed" in command(world, "status")
+    assert "2 rows refer to rows that the source deleted or changed" in command(world, "status")
     assert f"{CHILD} is suspect" in command(world, "status", "--check")
     why = command(world, "why", CHILD, "--through", "2026-03-01T02:00:00Z", "--grade", "drained")
     assert "FOREIGN KEY (p_id) REFERENCES shop.p (id) ON DELETE CASCADE" in why

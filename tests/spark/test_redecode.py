@@ -119,8 +119,8 @@ def test_what_is_refused_otherwise_did_not_leave_quarantine(erp: Erp) -> None:
     assert erp.retable("run", "erp", "--to", "2026-03-01T07:00:00Z").exit_code == 2
     erp.configure(RIGHT.replace('c = "string"', 'c = "int"'))
     again = erp.retable("quarantine", "redecode")
-    assert "erp: 1 of 5 left quarantine; 3 are refused otherwise now; 6 stand there" in again.stderr
-    assert "erp: what became of rows in these windows: +1 applied, +5 rejected" in again.stderr
+    assert "erp: 1 of 5 left quarantine; 3 are refused at another stage or row now; 6 are in quarantine" in again.stderr
+    assert "erp: changes in the outcomes of rows in these windows: +1 applied, +5 rejected" in again.stderr
     assert {row.stage for row in list_quarantined(lake, "erp")} == {"decode", "replay"}
 
 
@@ -139,8 +139,8 @@ def test_what_the_settings_kept_out_comes_into_gold_once_they_are_right(erp: Erp
     lake = erp.configure(RIGHT)
     again = erp.retable("quarantine", "redecode")
     assert again.exit_code == 2, again.stderr
-    assert "erp: 4 of 5 left quarantine; 1 stand there" in again.stderr
-    assert "erp: what became of rows in these windows: +6 applied" in again.stderr
+    assert "erp: 4 of 5 left quarantine; 1 are in quarantine" in again.stderr
+    assert "erp: changes in the outcomes of rows in these windows: +6 applied" in again.stderr
     expected = [{"id": 1, "c": "new"}, {"id": 3, "c": "c"}, {"id": 4, "c": LONG}]
     assert rows(lake, "gold_shop.t") == expected
     assert rows(lake, "gold_shop.u") == [{"id": 1, "c": "good"}]

@@ -97,7 +97,7 @@ def test_a_key_of_two_tables_is_two_rows_and_status_counts_it(
     replay(world, first, [insert(7, 1, id="3", v="30")], [insert(8, 0, id="3", v="31")])
     assert rows(world) == [(1, 10), (1, 11), (2, 20), (2, 21), (3, 30), (3, 31)]
     check(world, tmp_path / "spill")
-    assert f"{TABLE}: of 3 of its keys, several of the tables" in call(world, "status").stderr
+    assert f"{TABLE}: 3 of its keys have rows in several of the tables" in call(world, "status").stderr
     replay(world, [delete(9, 0, id="3", v="31"), ddl(10, "truncate table orders_1", "orders_1")])
     assert rows(world) == [(1, 10), (2, 21)]
     assert world.states()[TABLE].clashes == 0
@@ -161,7 +161,7 @@ def test_other_settings_make_tables_stale_and_a_rebuild_brings_rows_there_and_ba
         moved = set(inspect_source(world.lake, world.source, NOW).moved)
         assert moved == ({"gold_shop.orders_0", "gold_shop.orders_1"} if text is apart_again else {TABLE})
         told = call(world, "plan").stderr
-        assert f"`retable rebuild {' '.join(sorted(moved))} --reason ...` brings the rows where they go now" in told
+        assert f"`retable rebuild {' '.join(sorted(moved))} --reason ...` moves the rows to where they go now" in told
         assert all(f"{table} is stale" in call(world, "status").stderr for table in moved)
         assert call(world, "status", "--check").exit_code == 2
         if text is together:

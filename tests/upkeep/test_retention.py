@@ -132,5 +132,5 @@ def test_an_age_is_written_in_days_or_years() -> None:
     told = Retention.model_validate({"bronze": "90d", "silver": "1y"})
     assert (told.bronze, told.silver, told.quarantine) == (timedelta(days=90), timedelta(days=365), None)
     for text in ("20m", "0d", "1w", 90):
-        with pytest.raises(ValidationError, match="is no age; write one as 90d or 1y"):
+        with pytest.raises(ValidationError, match="is not an age; write it as 90d or 1y"):
             Retention.model_validate({"bronze": text})

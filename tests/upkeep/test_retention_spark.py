@@ -90,7 +90,7 @@ def test_old_windows_go_and_what_is_needed_stays(world: SparkWorld) -> None:
     assert [kept_from(world.lake, layer, "shop") for layer in ("bronze", "silver", "quarantine")] == [third] * 3
     assert (kept["bronze.shop"].done["windows"], kept["bronze.shop"].done["rows"]) == (2, 8)
     assert (kept["silver.shop"].done["windows"], kept["silver.shop"].done["rows"]) == (2, 4)
-    assert f"{BAG} keeps its rows behind the horizon: it has no key: its rows are counted" in kept["silver.shop"].notes
+    assert f"{BAG} keeps its rows before the horizon: it has no key: its rows are counted" in kept["silver.shop"].notes
     assert [each for each in kinds(world) if each[0] == first] == [
         (first, "row", "n"),
         (first, "row", "n"),
@@ -107,12 +107,12 @@ def test_old_windows_go_and_what_is_needed_stays(world: SparkWorld) -> None:
 def test_what_needs_dropped_windows_is_refused_and_what_does_not_goes_on(world: SparkWorld, tmp_path: Path) -> None:
     first, _, third = world.names
     spark, lake, source = world.session, world.lake, world.source
-    with pytest.raises(NotKept, match=f"{first} of shop lies behind the horizon {third}"):
+    with pytest.raises(NotKept, match=f"{first} of shop is before the horizon {third}"):
         replay(spark, lake, source, first, "run", NOW)
     with pytest.raises(NotKept, match="cannot be decoded or replayed again"):
         decode(spark, lake, source, first, "run", NOW)
     assert not land_window(spark, lake, source, first, "run", NOW).wrote
-    with pytest.raises(NotKept, match=f"{TABLE}: it cannot be built anew"):
+    with pytest.raises(NotKept, match=f"{TABLE}: it cannot be built again"):
         rebuild(spark, lake, source, TABLE, "run", NOW)
     before = rows_of(world, BAG)
     rebuild(spark, lake, source, BAG, "run", NOW)
@@ -120,7 +120,7 @@ def test_what_needs_dropped_windows_is_refused_and_what_does_not_goes_on(world: 
     assert told_of_bronze(world, TABLE, tmp_path / "t") == "0 of 1 rows of gold were compared"
     with pytest.raises(NotKept, match="a table without a key"):
         told_of_bronze(world, BAG, tmp_path / "n")
-    with pytest.raises(NotKept, match="lies behind the horizon"):
+    with pytest.raises(NotKept, match="is before the horizon"):
         check_ask(lake, "shop", [TABLE], first, third)
     report = against_ledger(lake, TABLE)
     assert (report.findings, len(report.notes)) == ((), 3)
@@ -153,5 +153,5 @@ def test_a_late_row_behind_the_horizon_holds_its_table_until_somebody_leaves_it_
     assert (rows_of(world), rows_of(world, BAG)) == ([{"id": 2, "a": 2}, {"id": 3, "a": 4}], [])
     assert against_ledger(world.lake, TABLE).findings == ()
     assert told_of_bronze(world, TABLE, tmp_path / "t") == "1 of 2 rows of gold were compared"
-    with pytest.raises(NotKept, match=f"{TABLE}: it cannot be built beside gold"):
+    with pytest.raises(NotKept, match=f"{TABLE}: it cannot be built next to gold"):
         check_ask(world.lake, "shop", [TABLE], world.names[-1], window_name(FIRST + 4 * HOUR))

@@ -75,7 +75,7 @@ def test_a_table_that_a_replay_is_at_is_left_alone(world: SparkWorld) -> None:
         Lease(source="shop", target="shop", purpose="replay", holder="a run", until=now + LENGTH, recorded_at=now),
     ):
         kept = keep_all(world, TABLE, now=now)
-    assert "the replay a run is at shop" in (kept[TABLE].left or "")
+    assert "the replay a run works on shop" in (kept[TABLE].left or "")
     assert snapshots(world) == before
 
 

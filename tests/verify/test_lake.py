@@ -240,7 +240,7 @@ def test_held_tables_are_compared_up_to_the_hold_or_as_they_stand(tmp_path: Path
         report = bronze(filled, name, tmp_path)
         assert report.is_equal, name
         if state.hold is not None:
-            where = "as it stands" if state.hold.position is None else f"at {state.hold.position}"
+            where = "as it is now" if state.hold.position is None else f"at {state.hold.position}"
             assert report.notes[0].startswith(f"gold is held {where} ({state.hold.code})")
 
 

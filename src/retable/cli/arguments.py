@@ -59,7 +59,7 @@ def instant(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no time; write it as 2026-03-01T05:00:00Z") from None
+        raise typer.BadParameter(f"{text!r} is not a valid time; write it as 2026-03-01T05:00:00Z") from None
     if time.tzinfo is None:
         raise typer.BadParameter(f"{text!r} has no zone; write {text}Z for UTC, or {text}+08:00")
     return time

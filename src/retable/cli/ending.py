@@ -21,8 +21,8 @@ _LONGEST_SURPRISE = 300
 _DISK_FULL = os.strerror(errno.ENOSPC)
 _ANYWHERE = {"--settings": 2, "--debug": 1}
 _NEXT_STEP = {
-    "QUARANTINE": "in a run such a message goes to quarantine with this reason, and the others go on",
-    "HOLD": "in a run such a table is held with this reason, and the others go on",
+    "QUARANTINE": "in a run, such a message goes to quarantine with this reason, and the other messages continue",
+    "HOLD": "in a run, such a table is held with this reason, and the other tables continue",
     "RETRY": "try again",
 }
 
@@ -63,7 +63,7 @@ class CommandLine(TyperGroup):
             say(str(end))
             sys.exit(2)
         except Interrupted as end:
-            say(f"ended by {end.signal.name}{_place(end)}; nothing is lost: the same command goes on from there")
+            say(f"ended by {end.signal.name}{_place(end)}; nothing is lost: run the same command again to continue")
             sys.exit(end.code)
         except RetableError as error:
             _explain(error, self.debug)
@@ -112,7 +112,7 @@ def _confess(error: Exception, debug: bool) -> None:
         where = f"is in {file.name} (--debug prints it)"
     except OSError:
         debug, where = True, "follows"
-    say(f"       running again is safe; if it stays, please report it: the traceback {where}")
+    say(f"       it is safe to run the command again; if the error stays, please report it: the traceback {where}")
     if debug:
         _say_trace(error)
 

@@ -19,4 +19,4 @@ def warn_of_patterns(lake: Lake, source: str | None = None, seen: Iterable[Table
     if lake.settings.sources.keys() - {row["source"] for row in rows} - {source}:
         return
     for glob in lake.settings.unmatched(known):
-        say(f'warning: [tables."{glob}"] matches no table that is known{nearest(glob, map(str, known))}')
+        say(f'warning: [tables."{glob}"] matches no known table{nearest(glob, map(str, known))}')

@@ -217,7 +217,7 @@ class Cursor:
         try:
             tokens = cls.TOKENIZER(dialect=cls.DIALECT).tokenize(text)
         except TokenError as error:
-            raise UnsupportedChange("a quoted name, a string or a number in the statement is broken off") from error
+            raise UnsupportedChange("a quoted name, a string or a number in the statement is incomplete") from error
         end = 0
         for token in tokens:
             cls._check_gap(text[end : token.start])
@@ -228,4 +228,4 @@ class Cursor:
     @classmethod
     def _check_gap(cls, gap: str) -> None:
         if gap.strip(_BLANKS):
-            raise UnsupportedChange(f"the statement has a blank that is none in {cls.PARSERS}: {gap!r}")
+            raise UnsupportedChange(f"the statement contains {gap!r}, which is not a blank in {cls.PARSERS}")

@@ -65,9 +65,9 @@ class Names(ABC):
         if bare and self.home is not None and self._read[min(about, len(self._read) - 1)].home == self.home:
             self._held.clear()
             raise UnsupportedChange(
-                f"the statement does not tell the {self.HOME} of table {bare[0]!r}: the message's {self.HOME} "
-                f"{self.home!r} is that of another table which it names"
+                f"the statement does not name the {self.HOME} of table {bare[0]!r}; the message's {self.HOME} "
+                f"{self.home!r} belongs to another table in the statement"
             )
 
     def nowhere(self, table: str) -> UnsupportedChange:
-        return UnsupportedChange(f"neither the statement nor the message tells the {self.HOME} of table {table!r}")
+        return UnsupportedChange(f"neither the statement nor the message names the {self.HOME} of table {table!r}")

@@ -128,7 +128,7 @@ def _parse(
 ) -> tuple[SchemaChange, ...]:
     parse = PARSERS.get(dialect.lower())
     if parse is None:
-        raise InvalidSetting(f"there is no DDL dialect {dialect!r}; there are {', '.join(sorted(PARSERS))}")
+        raise InvalidSetting(f"there is no DDL dialect {dialect!r}; the dialects are {', '.join(sorted(PARSERS))}")
     held = TableName(database, schema, table) if database and table else None
     return parse(statement, Context(database, schema, held))
 

@@ -57,7 +57,7 @@ class Grammar(Generic[C, N]):
             return (_too_long(statement, held),)
         found = {self._parse_reading(text, context) for text in texts}
         if len(found) > 1:
-            return (Unsupported(held, "the meaning of its version comments depends on the server's version"),)
+            return (Unsupported(held, "the meaning of the version comments depends on the server's version"),)
         return found.pop()
 
     def _parse_reading(self, text: str, context: Context) -> tuple[SchemaChange, ...]:
@@ -83,11 +83,11 @@ class Grammar(Generic[C, N]):
             cursor.begin_clause()
             self.read(cursor, names)
         if several:
-            raise UnsupportedChange("the text holds several statements")
+            raise UnsupportedChange("the text contains several statements")
         return changes
 
 
 def _too_long(statement: str, held: TableName | None) -> Unsupported:
     return Unsupported(
-        held, f"the statement has {len(statement)} characters; more than {LONGEST_STATEMENT} are not read"
+        held, f"the statement has {len(statement)} characters; statements of more than {LONGEST_STATEMENT} are not read"
     )

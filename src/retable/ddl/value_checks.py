@@ -11,7 +11,7 @@ def same(value: Any) -> Any:
 
 
 def refuse(_: Any) -> Any:
-    raise ValueError("nothing tells whether it fits")
+    raise ValueError("it is not known whether it fits")
 
 
 def within(low: int, high: int) -> Store:
@@ -59,7 +59,7 @@ def padded(length: int, filler: str = " ") -> Store:
 
     def store(text: str) -> str:
         if not text.isascii():
-            raise ValueError("nothing tells how many of its column's places its characters take")
+            raise ValueError("the width of its characters in the column is not known")
         if len(text) > length:
             raise ValueError(f"longer than {length} characters")
         return text.ljust(length, filler)
@@ -72,7 +72,7 @@ def only_ascii(store: Store) -> Store:
 
     def checked(text: str) -> Any:
         if not text.isascii():
-            raise ValueError("nothing tells whether its characters are in the column's character set")
+            raise ValueError("it is not known whether its characters are in the column's character set")
         return store(text)
 
     return checked

@@ -215,8 +215,8 @@ def _put_back(
 def _too_many(source: SourceSettings, window: str, counts: dict[str, int]) -> QuarantineFull:
     return QuarantineFull(
         f"{counts['quarantined']:,} of {counts['landed']:,} messages of the window {window} of {source.name} are "
-        f"unreadable, and quarantine_limit is {source.quarantine_limit:,}: nothing of it is replayed, and no table is "
-        f"complete beyond it. `retable quarantine list --source {source.name} --window {window}` shows some of them; "
+        f"unreadable, and quarantine_limit is {source.quarantine_limit:,}: the window is not replayed, and no table is "
+        f"complete after it. `retable quarantine list --source {source.name} --window {window}` shows some of them; "
         f"correct the settings of the source, or raise quarantine_limit, and run the window again",
         source=source.name,
         window=window,

@@ -49,7 +49,7 @@ class Inexact:
     became: str
 
     def __str__(self) -> str:
-        return f"nothing tells what the source made of {self.value} in column {self.column!r}, now {self.became}"
+        return f"it is not known what the source made of {self.value} in column {self.column!r}, now {self.became}"
 
 
 Cast = Callable[[Any], object]
@@ -136,7 +136,7 @@ def unchanged(value: Any) -> Value:
 
 
 def _refuse(_: Any) -> Value:
-    raise ValueError("the source may make anything of it")
+    raise ValueError("the result in the source is not known")
 
 
 def _base(source_type: str | None) -> str:

@@ -58,7 +58,7 @@ class Cells:
 
     def _filled(self, cell: Cell, column: Column) -> Cell:
         fill = column.fill
-        assert fill is not None, "only a column that took another's place is filled"
+        assert fill is not None, "only a column that replaced another column is filled"
         cast, change = filler(fill, self.rules), changer(filled(column), column)
         number = cell.number and _then(change, _then(cast, cell.number))
         return Cell(cell.name, _then(change, _then(cast, cell.read)), change(cast(cell.default)), number)
@@ -71,7 +71,7 @@ def _then(change: Callable[[object], object], read: Callable[[str | None], objec
 def filled(column: Column) -> Column:
     """Give a column as it was when it replaced another column."""
     fill = column.fill
-    assert fill is not None, "only a column that took another's place is filled"
+    assert fill is not None, "only a column that replaced another column is filled"
     return Column(id=column.id, name=column.name, source_type=fill.source_type, type=fill.type)
 
 
@@ -79,7 +79,7 @@ def default_of(column: Column, rules: ValueRules) -> Value:
     """Give the value that rows older than the column show. InexactCast if its later type cannot hold that value."""
     value = default_value(column, rules)
     if isinstance(value, Inexact):
-        raise InexactCast(f"the default, {value}", at=value.at)
+        raise InexactCast(f"the default: {value}", at=value.at)
     return value  # type: ignore[return-value]  # whatever else it is, it is a value of gold
 
 

@@ -13,8 +13,8 @@ from retable.schema_history.history import Epoch, Hold, TableHistory
 from retable.schema_history.policies import casts_of, hold_at, keyed_cast
 
 REMEDY_INEXACT = (
-    "say what stands in its place: retable hold release TABLE --as 'ALTER ...' --reason ...; --skip leaves the column "
-    'as it was; or let such columns become text: on.type_change = "string" in the settings, then --retry'
+    "give a statement to use instead: retable hold release TABLE --as 'ALTER ...' --reason ...; --skip leaves the "
+    'column as it was; or let such columns become text: on.type_change = "string" in the settings, then --retry'
 )
 
 

@@ -211,7 +211,12 @@ def fold_keys(
                 continue
             before = folded.winners.get(key)
             if before is not None and not follows(event.part, event.sequence, before.part, before.sequence):
-                _stop(folded, event, "ORDER_UNDEFINED", f"partitions {before.part} and {event.part} both write one key")
+                _stop(
+                    folded,
+                    event,
+                    "ORDER_UNDEFINED",
+                    f"partitions {before.part} and {event.part} both write the same key",
+                )
             if touches:
                 folded.touched.add(key)
             if winner is gone and before is not None and action.leaving_row and _gave_way(before, action.leaving_row):
@@ -256,7 +261,7 @@ def _continued(coming: Winner, key: Key, last: Winner | None) -> Winner:
     if last is None:
         return replace(coming, base=key)
     if last.row is None or coming.row is None:
-        raise RowMissing(f"a change tells only some columns of the row {key!r}, which was deleted before")
+        raise RowMissing(f"a change contains only some columns of the row {key!r}, and the row was deleted before")
     row = _merged(coming.row, last.row)
     return replace(coming, row=row, base=last.base if ABSENT in row else None)
 

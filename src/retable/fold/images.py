@@ -141,7 +141,7 @@ class TableReader:
     def _read_whole(self, event: RowEvent, after: Values | None) -> RowAction:
         """What an event does to a table without a key, whose whole rows are compared."""
         if after is not None and ABSENT in after:
-            raise KeyUnknown("a change tells only some columns, and the table has no key by which to find its row")
+            raise KeyUnknown("a change contains only some columns, and the table has no key to find its row")
         comes_alone = event.op in ("INSERT", "READ") or event.half == "after"
         return RowAction(None if comes_alone else self._row(event, event.before), None, after)
 
@@ -162,7 +162,7 @@ class TableReader:
         if clash is not None:
             raise OrderUndefined(
                 f"a row of partition {event.part} and a statement of partition {clash.part} at {clash.position}:"
-                f" nothing tells which came first ({clash.statement[:200]})"
+                f" it is not known which came first ({clash.statement[:200]})"
             )
 
     def _row(self, event: RowEvent, image: str | None, partial: bool = False, keys_only: bool = False) -> Values:
@@ -211,9 +211,9 @@ class TableReader:
         for name, kind in types.items():
             column = epoch.column(name)
             if column is None:
-                raise BadValue(f"column {name!r} is not one of {self.history.name}")
+                raise BadValue(f"column {name!r} is not a column of {self.history.name}")
             if column.id in found:
-                raise NameClash(f"columns {found[column.id][0]!r} and {name!r} of one row differ by their case alone")
+                raise NameClash(f"columns {found[column.id][0]!r} and {name!r} of one row differ only by case")
             found[column.id] = name, kind
         return found
 

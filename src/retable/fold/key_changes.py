@@ -104,7 +104,9 @@ def _keyed_anew(folded: Folded, before: TableReader, after: TableReader) -> Fold
         winner = Winner(sequence=carried.winner.sequence, part=carried.winner.part, row=row)
         key = after.key_of(row) if after.keys else row
         if ABSENT in row:
-            raise _NotKeyed("ROW_MISSING", f"updates tell only some columns of the row {row!r}, which nothing brought")
+            raise _NotKeyed(
+                "ROW_MISSING", f"updates contain only some columns of the row {row!r}, and no event contains the others"
+            )
         if after.keys and None in key:
             raise _NotKeyed("KEY_CLASH", f"a row has no value in the key ({', '.join(after.keys)}): {row!r}")
         if after.keys and key in anew.winners:

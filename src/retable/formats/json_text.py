@@ -46,7 +46,7 @@ def read_json(
         found = decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         check_json(_utf8(value))
-        raise Malformed(f"not the message that this format describes: {error}") from error
+        raise Malformed(f"the message does not match its format: {error}") from error
     if unread is None or not _is_whole(value, found, unread(found)):
         check_strict(value)
     return found
@@ -71,7 +71,7 @@ def check_json(text: str) -> None:
     if not text.strip(" \t\r\n"):
         raise Malformed("the message is empty")
     if not _is_shallow(text):
-        raise TooLarge(f"objects and arrays lie more than {MAX_DEPTH} deep in each other")
+        raise TooLarge(f"objects and arrays are nested more than {MAX_DEPTH} levels deep")
     try:
         document = _STRICT.decode(text)
         if "\\u" in text:
@@ -79,7 +79,7 @@ def check_json(text: str) -> None:
     except json.JSONDecodeError as error:
         raise Malformed(f"not JSON: {error.msg}", place=f"character {error.pos}") from error
     except UnicodeEncodeError as error:
-        raise Malformed("a string holds half of a surrogate pair, which is no character") from error
+        raise Malformed("a string contains half of a surrogate pair, which is not a character") from error
 
 
 def _utf8(value: bytes) -> str:
@@ -154,24 +154,24 @@ def _brackets(text: str) -> bytes:
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     document = dict(pairs)
     if len(pairs) > MAX_NAMES:
-        raise TooLarge(f"an object has {len(pairs)} names; the most is {MAX_NAMES}")
+        raise TooLarge(f"an object has {len(pairs)} names; the maximum is {MAX_NAMES}")
     if max(map(len, document), default=0) > MAX_NAME_LENGTH:
         raise TooLarge(f"a name is longer than {MAX_NAME_LENGTH} characters")
     if len(document) != len(pairs):
         name = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise Malformed(f"the name {name[:100]!r} stands twice in one object", place=name[:100])
+        raise Malformed(f"the name {name[:100]!r} occurs twice in one object", place=name[:100])
     return document
 
 
 def _number(raw_value: str) -> None:
     if len(raw_value) > MAX_DIGITS:
         raise TooLarge(
-            f"a number has {len(raw_value)} digits; the most is {MAX_DIGITS}", place=f"number {raw_value[:20]}…"
+            f"a number has {len(raw_value)} digits; the maximum is {MAX_DIGITS}", place=f"number {raw_value[:20]}…"
         )
 
 
 def _no_number(name: str) -> NoReturn:
-    raise Malformed(f"{name} is no JSON number", place=name)
+    raise Malformed(f"{name} is not a JSON number", place=name)
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_int=_number, parse_float=_number, parse_constant=_no_number)

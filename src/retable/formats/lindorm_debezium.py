@@ -34,14 +34,14 @@ from retable.values.encodings import Base64, Encoding, Real, Text, Truth, Untype
 
 NAME = "lindorm_debezium"
 VERSION = "lindorm_debezium/1"
-TIME_ZONE = "The zone in which columns that `types` makes a timestamptz were written as text: no message tells a zone."
+TIME_ZONE = "The zone of text that `types` makes a timestamptz: messages name no zone."
 CANNOT_TELL = (
     "Keys of SQL tables: the settings or an imported schema name them.",
-    "Statements: a table that is truncated or dropped keeps its rows in gold. A new column is seen in the rows "
-    "that have it.",
-    "Which cell, family or version of an HBase row was deleted: the row after it is what counts.",
+    "Statements: a truncated or dropped table keeps its rows in gold. A new column appears with the rows that have it.",
+    "Which cell, family or version of an HBase row was deleted: only the row after the change counts.",
     "Where the family of an HBase column ends: `a_b_c` is never split.",
-    "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
+    "Whether a partition without new messages is complete: there is no heartbeat. A canary row in each "
+    "partition proves it.",
 )
 
 DRAFTS: tuple[dict[str, str], ...] = ({"model": "hbase"}, {})
@@ -127,7 +127,7 @@ _SCHEMA = msgspec.json.Decoder(_Schema | None)
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one message: one row."""
     if message.value is None:
-        raise Malformed("the message has no value, and Lindorm writes none without")
+        raise Malformed("the message has no value; Lindorm writes a value in every message")
     envelope = read_json(message.value, _ENVELOPE, _UNREAD)
     payload, source = envelope.payload, envelope.payload.source
     name = known_table(source.db, source.namespace or None, source.table) if source.db and source.table else None
@@ -169,10 +169,10 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 def _operation(op_raw: str, before: _Row | None, after: _Row | None, name: TableName | None) -> Op:
     op = _OPS.get(op_raw)
     if op is None:
-        raise UnknownOperation(f"the operation {op_raw[:40]!r} is not one of Lindorm's", place="payload.op", table=name)
+        raise UnknownOperation(f"the operation {op_raw[:40]!r} is unknown to Lindorm", place="payload.op", table=name)
     if (op_raw, before is not None, after is not None) not in _FILLED:
         images = " and ".join(image for image, row in (("before", before), ("after", after)) if row is not None) or "no"
-        raise Malformed(f"{op_raw} with {images} image", place="payload", table=name)
+        raise Malformed(f"{op_raw} is not valid with {images} image", place="payload", table=name)
     return op
 
 
@@ -222,7 +222,7 @@ def _schema_part_base64(schema: bytes, rows: list[_Row], name: TableName | None)
     for row in rows:
         for column, token in row.items():
             if bytes(token)[:1] not in (b'"', b"n"):
-                text = f'the column {column[:100]!r} is no base64 text; is this a table of SQL? then `model = "sql"`'
+                text = f'the column {column[:100]!r} is not base64 text; if this is an SQL table, set `model = "sql"`'
                 raise BadValue(text, place="payload", table=name, keys=_touched(rows, (ROW,)))
     return _all_base64(tuple(dict.fromkeys(column for row in rows for column in row)))
 

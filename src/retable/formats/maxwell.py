@@ -92,20 +92,20 @@ _PART = "pk."
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one message: one row, a statement, or the begin or end of a bootstrap."""
     if message.value is None:
-        raise Malformed("the message has no value, and Maxwell writes none without")
+        raise Malformed("the message has no value; Maxwell writes a value in every message")
     envelope = read_json(message.value, _ENVELOPE, _UNREAD)
     op = _ROW_OPS.get(envelope.type)
     if op is not None:
         return [_row_change(envelope, op, message, context)]
     if envelope.type not in _STATEMENTS | _NOTES:
-        raise UnknownOperation(f"the type {envelope.type[:40]!r} is not one of Maxwell's", place="type")
+        raise UnknownOperation(f"the type {envelope.type[:40]!r} is unknown to Maxwell", place="type")
     return [_other(envelope, message, context)]
 
 
 def _other(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> ChangeEvent:
     is_statement = envelope.type in _STATEMENTS
     if is_statement and not envelope.sql:
-        raise Malformed("a statement without its text", place="sql")
+        raise Malformed("the statement has no text", place="sql")
     sql = envelope.sql or ""
     # The text names all of its tables, so the copies for each table are recognized as one statement.
     table = None if _ABOUT_SEVERAL.match(sql) else envelope.table or None
@@ -129,9 +129,9 @@ def _row_change(envelope: _Envelope, op: Op, message: RawMessage, context: Decod
     name = known_table(envelope.database, None, table) if envelope.database and table else None
     row, old = envelope.data or {}, envelope.old or {}
     if not row:
-        raise Malformed(f"{envelope.type} without a row", place="data", table=name)
+        raise Malformed(f"{envelope.type} has no row", place="data", table=name)
     if op != "UPDATE" and old:
-        raise Malformed(f"{envelope.type} with a row before it", place="old", table=name)
+        raise Malformed(f"{envelope.type} has a row before the change; only an update has one", place="old", table=name)
     if unknown := old.keys() - row.keys():
         text = f"`old` names the column {min(unknown)[:100]!r}, which `data` does not have"
         raise Malformed(text, place="old", table=name)
@@ -178,8 +178,8 @@ def _message_key(message: RawMessage, row: _Row) -> tuple[str, ...] | None:
         key = read_json(message.key, _KEY)
     except (Malformed, TooLarge) as error:
         raise Malformed(
-            f"the message's key is none of Maxwell's: {error.message}; `output_primary_key_columns=true` at the "
-            f"producer tells the key in the message itself",
+            f"the message's key is not a key of Maxwell: {error.message}; with `output_primary_key_columns=true` at "
+            f"the producer the message itself names the key",
             place="key",
         ) from error
     if isinstance(key, dict):
@@ -226,7 +226,7 @@ def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, 
         case LabelSet(labels):
             return LabelArray(labels)
         case Bits(int(width)) if width > _SOUND_BITS:
-            return Unread("Maxwell adds up more than 31 bits wrongly")
+            return Unread("Maxwell writes wrong numbers for more than 31 bits")
         case Instant():
             return Instant("UTC")
         case Untyped():
@@ -245,15 +245,15 @@ FORMAT = Format(
     order_scope=inside_a_partition,
     partitions_in_order=False,
     marks=("commit", "data", "database", "old", "table", "ts", "type", "xid"),
-    time_zone="The zone in which a TIMESTAMP is shown where `types` makes it a wall clock; messages have it in UTC.",
+    time_zone="The zone in which a TIMESTAMP is shown if `types` makes it a wall clock; messages have it in UTC.",
     cannot_tell=(
-        "Types, where statements are not written (`output_ddl`) and nothing was imported: columns are then text.",
-        "A NULL from a value that did not change, where `output_nulls=false`: leave it `true`.",
-        "A TIME of more than 24 hours or below zero, which comes as one of a day; a date with a zero in it, which "
-        "comes as `0000-00-00`; the error value of an ENUM, which comes as null. A BIT of more than 31 bits is "
-        "rejected.",
-        "TRUNCATE, and rows that any other statement takes away: they stay. `retable resync` starts a table anew.",
-        "In a table without a primary key, which row a bootstrap reads again: such rows are there twice.",
-        "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
+        "Types, if statements are not written (`output_ddl`) and no schema was imported: columns are then text.",
+        "Whether a value is NULL or unchanged, if `output_nulls=false`: leave it `true`.",
+        "A TIME of more than 24 hours or below zero: it comes as a time of one day. A date with a zero in it: it comes "
+        "as `0000-00-00`. The error value of an ENUM: it comes as null. A BIT of more than 31 bits is rejected.",
+        "TRUNCATE, and rows that any other statement removes: the rows stay. `retable resync` starts a table again.",
+        "Which row a bootstrap reads again, in a table without a primary key: such rows are in gold twice.",
+        "Whether a partition without new messages is complete: there is no heartbeat. A canary row in each "
+        "partition proves it.",
     ),
 )

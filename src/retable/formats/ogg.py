@@ -76,7 +76,7 @@ _MESSAGE, _UNREAD = msgspec.json.Decoder(_Message), attrgetter("unread")
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one message: one operation."""
     if message.value is None:
-        raise Malformed("the message has no value, and GoldenGate writes none without")
+        raise Malformed("the message has no value; GoldenGate writes a value in every message")
     found, options = read_json(message.value, _MESSAGE, _UNREAD), OggOptions.of(context.options)
     database, schema, table = _parts(found.table, options)
     name = known_table(database, schema, table) if database and table else None
@@ -134,7 +134,7 @@ def _images(found: _Message, op: Op, name: TableName | None) -> tuple[_Row | Non
     }
     if not fits[op]:
         sides = " and ".join(side for side, is_there in zip(("before", "after"), has, strict=True) if is_there) or "no"
-        raise Malformed(f"{found.op_type} with {sides} image", place="before, after", table=name)
+        raise Malformed(f"{found.op_type} is not valid with {sides} image", place="before, after", table=name)
     return before, after
 
 
@@ -167,7 +167,7 @@ def _order(
     if not found.pos:
         return Sequence(context.source_epoch, message.offset, 0), "partition"
     if not _POSITION.fullmatch(found.pos):
-        raise Malformed(f"{found.pos[:40]!r} is no place in a trail: there are no digits", place="pos", table=name)
+        raise Malformed(f"{found.pos[:40]!r} is not a position in a trail: it must be digits", place="pos", table=name)
     return Sequence(context.source_epoch, int(found.pos), 0), "stream"
 
 
@@ -177,7 +177,7 @@ def _time(text: str | UnsetType | None, zone: str | None, place: str, name: Tabl
     try:
         return _read_time(text, zone)
     except (ValueError, OverflowError):
-        raise Malformed(f"{text[:40]!r} is no time such as 2015-11-05 18:45:39.0", place=place, table=name) from None
+        raise Malformed(f"{text[:40]!r} is not a time such as 2015-11-05 18:45:39.0", place=place, table=name) from None
 
 
 @lru_cache(maxsize=1024)
@@ -222,13 +222,14 @@ FORMAT = Format(
     needs=("op_ts_zone",),
     drafts=({"op_ts_zone": "UTC"},),
     marks=("after", "before", "current_ts", "op_ts", "op_type", "pos", "primary_keys", "table"),
-    time_zone="The zone of wall clocks, where `types` makes instants of them; of `op_ts` it is `op_ts_zone`.",
+    time_zone="The zone of wall clocks that `types` makes instants; the zone of `op_ts` is `op_ts_zone`.",
     cannot_tell=(
         "Types: the settings or an imported schema name them; until then columns are text.",
-        "Keys, where `includePrimaryKeys` is not set: the settings or an imported schema name them.",
-        "Statements, but for TRUNCATE: a table that is dropped keeps its rows in gold. A new column is seen in the "
-        "rows that have it.",
-        "The zone of `op_ts`: where `op_ts_zone` is not it, watermarks are as many hours off.",
-        "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
+        "Keys, if `includePrimaryKeys` is not set: the settings or an imported schema name them.",
+        "Statements, except TRUNCATE: a dropped table keeps its rows in gold. A new column appears with the rows that "
+        "have it.",
+        "The zone of `op_ts`: if `op_ts_zone` is not that zone, watermarks are wrong by the difference.",
+        "Whether a partition without new messages is complete: there is no heartbeat. A canary row in each "
+        "partition proves it.",
     ),
 )

@@ -28,13 +28,13 @@ def _zones() -> frozenset[str]:
 
 def _zone(value: str) -> str:
     if value not in _zones():
-        raise ValueError(f"{value!r} is no time zone; write one as Asia/Shanghai{nearest(value, _zones())}")
+        raise ValueError(f"{value!r} is not a time zone; write a name such as Asia/Shanghai{nearest(value, _zones())}")
     return value
 
 
 def _printable(value: str) -> str:
     if printable(value) != value:
-        raise ValueError(f"'{printable(value)}' has characters that nobody sees; write it without them")
+        raise ValueError(f"'{printable(value)}' has invisible characters; write it without them")
     return value
 
 

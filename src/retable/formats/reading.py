@@ -131,13 +131,13 @@ def _bad_value(raw_value: str, wire_type: str | None, gold: GoldType, error: Exc
     shown = repr(raw_value) if len(raw_value) <= _SHOWN else f"{raw_value[:_SHOWN]!r}…"
     match error:
         case UnicodeEncodeError():
-            reason = "it has a character above U+00FF, so it is no sequence of bytes"
+            reason = "it has a character above U+00FF, so it is not a sequence of bytes"
         case UnicodeDecodeError():
             reason = "its bytes are not UTF-8"
         case _:
             reason = str(error)
     return BadValue(
-        f"{shown} of wire type {wire_type or 'unknown'} is no {gold}: {reason}",
+        f"{shown} (type in the message: {wire_type or 'unknown'}) is not a valid {gold}: {reason}",
         value=shown,
         wire_type=wire_type,
         gold=str(gold),

@@ -39,7 +39,7 @@ OPTION_READERS = {
 def find_format(name: str) -> Format:
     """Give the format of this name; InvalidSetting names the nearest one."""
     if name not in FORMATS:
-        hint = nearest(name, FORMATS) or f"; there are {', '.join(FORMATS)}"
+        hint = nearest(name, FORMATS) or f"; the formats are {', '.join(FORMATS)}"
         raise InvalidSetting(f"no format is called {name!r}{hint}", format=name)
     return FORMATS[name]
 
@@ -84,6 +84,6 @@ def _blocked(problem: str, event: ChangeEvent, events: list[ChangeEvent]) -> Blo
 _WORDS = {
     "TABLE_UNKNOWN": "neither the message nor the source's settings name its table",
     "KEY_NOT_IN_IMAGE": "a column of the key is not in the row image; check `keys` of the table's settings",
-    "DIALECT_MISMATCH": "the row does not stand where its dialect has it; check `canal_dialect` of the source",
-    "OLD_DATA_MISALIGNED": "`old` and `data` differ in length, so no old image can be told to its row",
+    "DIALECT_MISMATCH": "the row is not in the field that its dialect uses; check `canal_dialect` of the source",
+    "OLD_DATA_MISALIGNED": "`old` and `data` differ in length, so old images cannot be matched with their rows",
 }

@@ -35,14 +35,15 @@ from retable.values.encodings import EmptyIsNull, Encoding
 
 NAME = "shareplex_json"
 VERSION = "shareplex_json/1"
-TIME_ZONE = "The zone of wall-clock values, where `types` makes them instants; the messages' own times are UTC."
+TIME_ZONE = "The zone of wall clocks that `types` makes instants; the messages' own times are UTC."
 CANNOT_TELL = (
-    "Keys and types: the settings or an imported schema name them; until then a row is known by its rowid.",
-    "Statements: what DROP COLUMN dropped, and any other change of a table. A new column is seen in the rows that "
-    "have it.",
-    "Whether all of a transaction came: `size` counts also what a filter leaves out.",
+    "Keys and types: the settings or an imported schema name them; until then the rowid identifies a row.",
+    "Statements: which column DROP COLUMN dropped, and any other change of a table. A new column appears with the rows "
+    "that have it.",
+    "Whether all of a transaction came: `size` also counts what a filter leaves out.",
     'An empty text: Oracle has none, so `""` is NULL.',
-    "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
+    "Whether a partition without new messages is complete: there is no heartbeat. A canary row in each "
+    "partition proves it.",
 )
 DRAFTS = ({"database": "unnamed"}, {"database": "unnamed", "table": "unnamed"})
 ROWID = "rowid"
@@ -111,7 +112,7 @@ _MESSAGE, _UNREAD = msgspec.json.Decoder(_Message), attrgetter("unread")
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one message: exactly one event."""
     if message.value is None:
-        raise Malformed("the message has no value, and SharePlex writes none without")
+        raise Malformed("the message has no value; SharePlex writes a value in every message")
     found = read_json(message.value, _MESSAGE, _UNREAD)
     options, meta = SharePlexOptions.of(context.options), found.meta
     schema, table = _table(meta, options)
@@ -181,7 +182,7 @@ def _images(found: _Message, image: Image | None, op: Op, name: TableName | None
         return None, None
     is_update = op == "UPDATE" and image == "full"
     if not isinstance(found.data, dict) or not (found.data or is_update):
-        raise Malformed(f"{found.meta.op[:40]} without a row", place="data", table=name)
+        raise Malformed(f"{found.meta.op[:40]} has no row", place="data", table=name)
     if is_update:
         return found.key or {}, found.data
     return (found.data, None) if op == "DELETE" or image == "before_half" else (None, found.data)
@@ -197,7 +198,7 @@ def _order(meta: _Meta, message: RawMessage, context: DecodeContext, name: Table
     if scn is None or seq is None:
         return Sequence(context.source_epoch, message.offset, 0), "partition"
     if seq > _LARGEST_SEQ:
-        raise Malformed(f"{seq} is no number of an operation in its transaction", place="meta.seq", table=name)
+        raise Malformed(f"{seq} is not a number of an operation in its transaction", place="meta.seq", table=name)
     return Sequence(context.source_epoch, scn, seq), "stream"
 
 
@@ -208,7 +209,7 @@ def _digits(token: Raw | UnsetType, place: str, name: TableName | None) -> int |
         return None
     found = _DIGITS.fullmatch(text)
     if found is None:
-        raise Malformed(f"{text.decode()[:40]} is no whole number", place=place, table=name)
+        raise Malformed(f"{text.decode()[:40]} is not a whole number", place=place, table=name)
     return int(found[1] or found[2])
 
 
@@ -219,7 +220,7 @@ def _time(text: str | UnsetType | None, place: str, name: TableName | None) -> i
     try:
         return _read_time(text)
     except ValueError:
-        raise Malformed(f"{text[:40]!r} is no time such as 2017-06-16T14:24:34", place=place, table=name) from None
+        raise Malformed(f"{text[:40]!r} is not a time such as 2017-06-16T14:24:34", place=place, table=name) from None
 
 
 @lru_cache(maxsize=1024)

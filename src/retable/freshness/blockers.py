@@ -90,15 +90,15 @@ def _begun(gold: str, state: GoldState, unfinished: Iterable[Unfinished]) -> Ite
     """If not all pieces of a baseline are replayed, the whole table is blocked."""
     for each in unfinished:
         if each.landed and each.table in state.names:
-            yield Blocker(Cause("BASELINE", each.words, f"{each.command(gold)} goes on with it", table=gold))
+            yield Blocker(Cause("BASELINE", each.words, f"{each.command(gold)} continues it", table=gold))
 
 
 # --- main --------------------------------------------------------------------------------------------------------
 def _set_back(source: str, gold: str, state: GoldState) -> Iterable[Blocker]:
     """A table whose main branch was rolled back lacks rows, and it is unknown since when."""
     if state.is_set_back:
-        reason = "its main branch was rolled back or put elsewhere: it lacks rows that were written to it"
-        step = f"`retable plan {source}` shows a window to run again, which writes all of its rows anew"
+        reason = "its main branch was rolled back or moved: the table lacks rows that were written to it"
+        step = f"`retable plan {source}` shows a window to run again: that run writes all rows of the table again"
         yield Blocker(Cause("MAIN_MOVED", reason, step, table=gold))
 
 
@@ -107,8 +107,8 @@ def _sent(gold: str, moved: Iterable[RowsElsewhere]) -> Iterable[Blocker]:
     """A table lacks rows that the settings send to it, or has rows that they send to another table."""
     for each in moved:
         if gold in (each.gold, each.to):
-            reason = f"the settings send the rows of {each.table} to {each.to}; they are in {each.gold} as yet"
-            step = f"`retable rebuild {gold} --reason ...` makes it of the rows that go into it now"
+            reason = f"the settings send the rows of {each.table} to {each.to}; they are still in {each.gold}"
+            step = f"`retable rebuild {gold} --reason ...` builds it from the rows that go into it now"
             yield Blocker(Cause("MOVED", reason, step, table=gold))
             return
 
@@ -188,8 +188,8 @@ def _pending(lake: Lake, source: SourceSettings, gold: str, state: GoldState, be
     cause = Cause(
         "PENDING",
         f"half of an update waits for its other half: at {min(waiting)} in the window {window}",
-        f"it settles when the message with the other half is replayed; if the source lost it, a new full load of the "
-        f"table brings the row, or, where gold has it right, `retable accept-rows {gold} --reason ...`",
+        f"this ends when the message with the other half is replayed; if the source lost that message, a new full load "
+        f"of the table brings the row, or, if the row in gold is correct, `retable accept-rows {gold} --reason ...`",
         table=gold,
         window=window,
     )
@@ -273,11 +273,11 @@ def read_unpublished(lake: Lake, source: SourceSettings, quarantine: Quarantine,
 def _beyond(source: SourceSettings, what: str, window: str, gold: str | None) -> Cause:
     return Cause(
         "QUARANTINED",
-        f"{what}, or of no table that they name, are quarantined in the window {window}; the budget is "
+        f"{what}, or without the name of a table, are quarantined in the window {window}; the budget is "
         f"{source.quarantine_budget}",
-        f"`retable quarantine list --source {source.name} --window {window}` says why; correct the settings, then "
-        f"`retable quarantine redecode --source {source.name} --window {window}`; or `retable quarantine accept` "
-        f"the loss, or raise `quarantine_budget`",
+        f"`retable quarantine list --source {source.name} --window {window}` shows why; correct the settings, then "
+        f"`retable quarantine redecode --source {source.name} --window {window}`; or accept the loss "
+        f"with `retable quarantine accept`, or raise `quarantine_budget`",
         table=gold,
         window=window,
     )

@@ -51,7 +51,7 @@ def source_of(lake: Lake, name: str) -> SourceSettings:
     source = _fed_by(lake, name)
     if source not in lake.settings.sources:
         raise NotFound(
-            f"{name} came from the source {source}, which the settings do not have any more: it stays as it is",
+            f"{name} came from the source {source}, which is not in the settings any more: the table stays as it is",
             table=name,
             source=source,
         )
@@ -212,9 +212,9 @@ def _retired(lake: Lake, source: SourceSettings, table: str, state: GoldState, p
         return Blocker(Cause("RETIRED", reason, f"read {to}", table=table), promised)
     cause = Cause(
         "RETIRED",
-        f"the settings leave {state.table} out of {source.name}: its changes are counted, and not taken any more",
-        f"let `include` and `exclude` of sources.{source.name} take it again; then `retable plan {source.name}` says "
-        f"which windows to run again",
+        f"the settings leave {state.table} out of {source.name}: its changes are counted, and not stored any more",
+        f"change `include` and `exclude` of sources.{source.name} so that they take it again; then "
+        f"`retable plan {source.name}` shows which windows to run again",
         table=table,
     )
     return Blocker(cause, promised)
@@ -223,7 +223,7 @@ def _retired(lake: Lake, source: SourceSettings, table: str, state: GoldState, p
 def _again(source: str, window: str) -> Cause:
     return Cause(
         "NOT_REPLAYED",
-        f"the window {window} of {source} was decoded anew, to another content, and is not replayed since",
+        f"the window {window} of {source} was decoded again, with another content, and not replayed since",
         f"`retable replay {source} --window {window}`, or clear the task replay of that window",
         window=window,
     )

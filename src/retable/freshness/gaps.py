@@ -143,8 +143,8 @@ def _left_out(source: SourceSettings, gold: str, rows: Sequence[LedgerRow]) -> C
     begin, end = format_time(window_start(first)), format_time(window_start(last) + source.every)
     return Cause(
         "LEFT_OUT",
-        f"{count:,} rows of it in {where} were counted and not stored: the settings left it out then",
-        f"`retable run {source.name} --from {begin} --to {end}` takes them; where bronze no longer holds them, "
+        f"{count:,} rows of it in {where} were counted and not stored: the settings left the table out then",
+        f"`retable run {source.name} --from {begin} --to {end}` stores them; if bronze no longer has them, "
         f"`retable baseline {gold} --from COPY --at P`",
         table=gold,
         window=first,
@@ -154,9 +154,9 @@ def _left_out(source: SourceSettings, gold: str, rows: Sequence[LedgerRow]) -> C
 def _lost(source: str, gold: str, loss: Loss) -> Cause:
     return Cause(
         "LOST",
-        f"{loss.positions:,} positions of {source} were lost before the window {loss.window} was landed: what they "
-        f"said of it, nobody knows",
-        f"`retable baseline {gold} --from COPY --at P`, or `retable resync {gold} --reason …` where its source loads "
+        f"{loss.positions:,} positions of {source} were lost before the window {loss.window} was landed: it is not "
+        f"known what they contained for this table",
+        f"`retable baseline {gold} --from COPY --at P`, or `retable resync {gold} --reason …` if its source loads "
         f"it again; if it had no change there, `retable accept-loss {gold} --reason …`",
         table=gold,
         window=loss.window,

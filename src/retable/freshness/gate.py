@@ -115,7 +115,7 @@ class Verdict:
     @property
     def words(self) -> str:
         """The verdict in words. If it is late, the next step follows after `; `."""
-        how_far = "nothing of it is proven yet"
+        how_far = "nothing is proven yet"
         if self.standing.watermark is not None:
             how_far = f"complete through {format_time(self.standing.watermark)} ({self.standing.grade})"
         if self.cause is None:
@@ -198,8 +198,8 @@ def _undone(facts: SourceFacts, stuck: Stuck, lowest: Grade) -> Cause:
     return Cause(
         _UNDONE[stuck.stage],
         f"the window {stuck.window} of {facts.source} is {done[stuck.stage]}",
-        f"if no run is at it, its stage {stuck.stage} failed: see that task of replay_changes__{facts.source}, or "
-        f"`retable run {facts.source}`",
+        f"if no run works on it, its stage {stuck.stage} failed: read the log of that task of "
+        f"replay_changes__{facts.source}, or `retable run {facts.source}`",
         window=stuck.window,
         since=facts.line.watermarks.get(lowest),
     )
@@ -209,18 +209,20 @@ def _paused(facts: SourceFacts, why: str) -> Cause:
     return Cause(
         "PAUSED",
         f"the settings pause {facts.source}: {why}",
-        f"take `paused` out of sources.{facts.source}, then `retable run {facts.source}`, or clear the runs of "
-        f"replay_changes__{facts.source} that were skipped",
+        f"remove `paused` from sources.{facts.source}, then `retable run {facts.source}`, or clear the skipped runs of "
+        f"replay_changes__{facts.source}",
         window=facts.line.window,
         since=facts.recorded,
     )
 
 
 def _not_recorded(facts: SourceFacts) -> Cause:
-    last = f"ends at {format_time(facts.recorded)}" if facts.recorded else "is not there: none was ever recorded"
+    what = f"no window of {facts.source} was ever recorded"
+    if facts.recorded:
+        what = f"the last window of {facts.source} ends at {format_time(facts.recorded)}"
     return Cause(
         "NOT_RECORDED",
-        f"it has not landed yet: the last window of {facts.source} {last}",
+        f"the data of that time has not landed yet: {what}",
         f"the next run of replay_changes__{facts.source}, or `retable run {facts.source}`, records what has arrived",
         window=facts.line.window,
         since=facts.recorded,
@@ -234,13 +236,14 @@ def _silent(facts: SourceFacts, through: datetime, lowest: Grade) -> Cause:
     if not silent:
         return Cause("SILENT", f"no {kinds} of {facts.source} was ever seen", _SPEAK, window=facts.line.window)
     name, since = silent[0]
-    when = f"since {format_time(since)}" if since else "from its first message on"
-    more = f", as are {len(silent) - 1} more partitions" if len(silent) > 1 else ""
+    when = f"since {format_time(since)}" if since else "since its first message"
+    more = f", and the same is true of {len(silent) - 1} more partitions" if len(silent) > 1 else ""
     ahead = facts.ahead.get(name, 0)
-    unbelieved = f" ({ahead:,} stamps in it lie ahead of the clock and prove nothing)" if ahead else ""
+    unbelieved = f" ({ahead:,} timestamps in it are ahead of the clock and prove nothing)" if ahead else ""
     return Cause(
         "SILENT",
-        f"the partition {name} is silent {when}: no {kinds} stamped {format_time(through)} or later{more}{unbelieved}",
+        f"the partition {name} has no evidence {when}: no {kinds} stamped {format_time(through)} or later"
+        f"{more}{unbelieved}",
         _SPEAK_OF_ITS_TABLE if facts.topic_a_table else _SPEAK,
         partition=name,
         window=facts.line.window,
@@ -249,10 +252,10 @@ def _silent(facts: SourceFacts, through: datetime, lowest: Grade) -> Cause:
 
 
 _SPEAK = (
-    "the next message of that partition proves it; where the source is quiet, let it update a canary row every minute "
+    "the next message of that partition proves it; if the source is quiet, let it update a canary row every minute "
     "(`canary` in the settings), or accept the grade `drained`"
 )
 _SPEAK_OF_ITS_TABLE = (
-    "the next row of that table proves it; where tables are quiet, let the connector send all of them to one topic of "
-    "one partition, where a canary row every minute proves all (docs/formats.md), or accept the grade `drained`"
+    "the next row of that table proves it; if tables are quiet, let the connector send all of them to one topic with "
+    "one partition: a canary row every minute then proves all (docs/formats.md), or accept the grade `drained`"
 )

@@ -16,7 +16,7 @@ from retable.schema_history.shards.joined import is_sharded
 
 DAMAGED = "DAMAGED"
 REMEDY_DAMAGED = (
-    "retable rebuild TABLE --reason ...; where a copy of the lake has the file, put it back, then: "
+    "retable rebuild TABLE --reason ...; if a copy of the lake has the file, put it back, then: "
     "retable hold release TABLE --retry --reason ..."
 )
 METADATA = "DAMAGED_METADATA"
@@ -26,17 +26,17 @@ REMEDY_METADATA = (
 )
 LOST = Hold(
     "LOST",
-    "the catalog does not have the table any more, and nothing that came since is in it",
+    "the catalog no longer has the table, and changes that came since are not in it",
     None,
     None,
     None,
-    "retable rebuild TABLE --reason ... makes it anew from silver; where its files are still there, "
+    "retable rebuild TABLE --reason ... builds it again from silver; if its files still exist, "
     "retable recover puts it back, then: retable hold release TABLE --retry --reason ...",
 )
 """The hold of a table that a person dropped; it is in ops.tables, too."""
 LACKS_COMMITS = Hold(
     METADATA,
-    "its newest metadata was damaged, and the one before it was taken: it lacks its last commits",
+    "its newest metadata was damaged, and the metadata before it was used: it lacks its last commits",
     None,
     None,
     None,

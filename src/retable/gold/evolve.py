@@ -69,7 +69,7 @@ def plan_evolution(
     for column in final:
         name, kind = fields.get(field_of.get(column.id, -1), ("", None))
         if kind is None and not by_name and (source := _source_in(column, field_of)) is not None:
-            anew.append(f"{names[column.id]} of what {fields[field_of[source.id]][0]} held")
+            anew.append(f"{names[column.id]} with the values of {fields[field_of[source.id]][0]}")
         if kind is not None and not kind.widens_to(column.type):
             if not by_name and (kind.rewrites_to(column.type) or column.text_since is not None):
                 anew.append(f"{name} from {kind} to {column.type}")

@@ -184,7 +184,7 @@ def read_cut(lake: Lake, source: str, window: str) -> dict[str, int | None]:
 def read_as_of(lake: Lake, name: str, cut: Mapping[str, int | None]) -> pa.Table:
     """Give the rows of a gold table in a cut; NotFound if the cut does not have the table."""
     if name not in cut:
-        raise NotFound(f"{name} is not in this cut; there are {', '.join(sorted(cut)) or 'no tables'}", table=name)
+        raise NotFound(f"{name} is not in this cut; the cut has {', '.join(sorted(cut)) or 'no tables'}", table=name)
     nothing_yet = cut[name] is None
     with explained(lake.settings.lake):
         return _scan(lake, name, cut[name], limit=0 if nothing_yet else None).to_arrow()
@@ -200,8 +200,8 @@ def _window_of_cut(lake: Lake, source: str, window: str, cuts: Cuts) -> str | No
 
 def _no_cut(source: str, window: str) -> NotReady:
     return NotReady(
-        f"the window {window} of {source} has no cut: it was not replayed, or only after a later one, or its cut is no "
-        f"longer kept (`keep_cuts`); `retable status` shows the replayed windows",
+        f"the window {window} of {source} has no cut: it was not replayed, or only after a later window, or its cut is "
+        f"no longer kept (`keep_cuts`); `retable status` shows the replayed windows",
         window=window,
     )
 

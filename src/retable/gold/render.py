@@ -62,7 +62,7 @@ def _plain(value: object) -> str:
             return f"{value:f}"
         case bytes():
             return b64encode(value).decode()
-    raise TypeError(f"a gold column holds a {type(value).__name__}, which no type of gold is")
+    raise TypeError(f"a gold column holds a {type(value).__name__}, which is not a type of gold")
 
 
 def _structs(column: pa.Array | pa.ChunkedArray) -> list[str]:

@@ -43,8 +43,8 @@ def check_paused(lake: Lake, source: Source, window: str) -> None:
     """Raise InvalidSetting if the settings pause a source and the window is not recorded."""
     if source.paused is not None and find_recorded(lake, source.name, window) is None:
         raise InvalidSetting(
-            f"sources.{source.name} is paused ({source.paused}), and the window {window} is not recorded; take "
-            f"`paused` out of its settings to go on",
+            f"sources.{source.name} is paused ({source.paused}), and the window {window} is not recorded; remove "
+            f"`paused` from its settings to continue",
             source=source.name,
             window=window,
         )

@@ -42,12 +42,12 @@ def land_window(
     run_id: str,
     now: datetime,
     *,
-    anew: bool = False,
+    again: bool = False,
     checks: bool = False,
 ) -> StageReport:
     """Land all of a recorded window or nothing; a window that was landed, or dropped since, is not changed.
 
-    `anew` reads the same positions again, for messages that an earlier `max_message` cut; `checks` does so if a landed
+    `again` reads the same positions again, for messages that an earlier `max_message` cut; `checks` does so if a landed
     file of the window is damaged. PositionsLost names an object that is gone or changed, or positions that the brokers
     no longer have. `landed_at` is the time at which the window was recorded, so landing it again into an empty lake
     gives equal rows.
@@ -58,8 +58,8 @@ def land_window(
     landed = _landed(lake, bronze, window)
     row = next((row for row in read_ledger(lake, source.name, window) if row.stage == "land"), None)
     gone = is_dropped(window, kept_from(lake, "bronze", source.name))
-    anew = anew or (checks and not gone and not is_whole(lake, bronze, {"window": window}))
-    if row and (gone or (not anew and (landed or row.counts["landed"] == 0))):
+    again = again or (checks and not gone and not is_whole(lake, bronze, {"window": window}))
+    if row and (gone or (not again and (landed or row.counts["landed"] == 0))):
         return StageReport(
             source=source.name,
             window=window,
@@ -68,7 +68,7 @@ def land_window(
             wrote=False,
             seconds=perf_counter() - started,
         )
-    written = anew or not landed
+    written = again or not landed
     if written:
         counts = _write(spark, lake, source, recorded, run_id)
         counts["landed"] = _landed(lake, lake.load(f"bronze.{source.name}"), window)

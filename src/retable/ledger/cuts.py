@@ -149,7 +149,7 @@ def change_cuts(lake: Lake, source: str, decide: Callable[[Cuts], list[CutRow]])
         rows = decide(Cuts(cuts_of(lake, table, source)))
         if not rows or append_to_loaded(lake, table, rows):
             return
-    raise ConflictError(f"the cuts of {source}: other runs recorded first, {_ATTEMPTS} times; try again")
+    raise ConflictError(f"the consistent cuts of {source}: other runs recorded first, {_ATTEMPTS} times; try again")
 
 
 def last_cut(windows: list[str], window: str) -> str | None:

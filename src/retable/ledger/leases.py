@@ -149,7 +149,7 @@ def check_free(lake: Lake, lease: Lease) -> None:
 def _check_free(lease: Lease, others: Iterable[Lease]) -> None:
     if other := next((each for each in others if meets(lease, each)), None):
         raise Leased(
-            f"{lease.target}: the {other.purpose} {other.holder} is at {other.target}, until {other.until:%FT%TZ} "
+            f"{lease.target}: the {other.purpose} {other.holder} works on {other.target}, until {other.until:%FT%TZ} "
             f"at the latest; try again",
             table=lease.target,
         )

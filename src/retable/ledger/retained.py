@@ -76,8 +76,9 @@ def check_decodable(lake: Lake, source: str, window: str) -> None:
         raise _behind(source, window, horizon)
     if is_dropped(window, bronze):
         raise NotKept(
-            f"bronze no longer holds the messages of {window} of {source}, it begins at {bronze} (retention.bronze): "
-            f"it cannot be decoded again. Silver has what they said: `retable replay {source} --window {window}`",
+            f"bronze no longer has the messages of {window} of {source}, because it begins at {bronze} "
+            f"(retention.bronze): the window cannot be decoded again. Silver has its row changes: "
+            f"`retable replay {source} --window {window}`",
             source=source,
             window=window,
         )
@@ -91,8 +92,8 @@ def check_replayable(lake: Lake, source: str, window: str) -> None:
 
 def _behind(source: str, window: str, horizon: str | None) -> NotKept:
     return NotKept(
-        f"{window} of {source} lies behind the horizon {horizon} (retention.silver): it was replayed, gold holds what "
-        f"it came to, and it cannot be decoded or replayed again. Begin at {horizon}",
+        f"{window} of {source} is before the horizon {horizon} (retention.silver): it was replayed, gold has the "
+        f"result, and it cannot be decoded or replayed again. Begin at {horizon}",
         source=source,
         window=window,
     )

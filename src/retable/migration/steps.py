@@ -60,7 +60,7 @@ def _first_rows(lake: Lake, now: datetime) -> Iterator[Step]:
         lacking = lacking_first_rows(lake, table, name)
         if lacking:
             yield Step(
-                "ops.tables", f"say where the rows of {name} begin", len(lacking), partial(_fill, lake, name, now)
+                "ops.tables", f"record where the rows of {name} begin", len(lacking), partial(_fill, lake, name, now)
             )
 
 
@@ -79,7 +79,7 @@ def _tables_of_ops(lake: Lake, run_id: str) -> Iterator[Step]:
         table = lake.find(name)
         if table is not None and int(table.properties.get(LAYOUT_PROPERTY, 0)) < LAYOUT:
             thin = _THINNED.get(name)
-            does = "leave out rows that say nothing new" if thin else "number rows by their commit, sort them"
+            does = "leave out rows that contain nothing new" if thin else "number rows by their commit, sort them"
             yield Step(name, does, _count(lake, table), partial(rewrite_ops, lake, name, thin, run_id))
 
 

@@ -63,6 +63,6 @@ def parse_partition(text: str) -> PartitionField:
     if width is not None and int(width) and name in _OF_WIDTH:
         return PartitionField(_OF_WIDTH[name], column, int(width))
     raise ValueError(
-        f"{text!r}: say a column, years(column), months(column), days(column), hours(column), bucket(16, column) or "
-        f"truncate(4, column)"
+        f"{text!r} is not a partition field; write a column, years(column), months(column), days(column), "
+        f"hours(column), bucket(16, column) or truncate(4, column)"
     )

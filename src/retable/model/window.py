@@ -21,7 +21,7 @@ def window_start(name: str) -> datetime:
     try:
         return datetime.strptime(name, "%Y%m%dT%H%MZ").replace(tzinfo=UTC)
     except ValueError as error:
-        raise InvalidSetting(f"{name!r} is not a window: no such time") from error
+        raise InvalidSetting(f"{name!r} is not a window: there is no such time") from error
 
 
 @dataclass(frozen=True, slots=True)

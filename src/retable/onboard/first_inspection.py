@@ -67,7 +67,8 @@ def inspect_topics(facts: Mapping[str, object]) -> FirstInspection:
     if not readings[0].read:
         raise NotFound(f"the topics {where} hold no messages yet; produce some, so that they can be recognised")
     positions = sum(place.size for place in found.places)
-    return FirstInspection(best_of(readings, f"what the topics {where} hold"), len(found.places), positions=positions)
+    best = best_of(readings, f"the messages of the topics {where}")
+    return FirstInspection(best, len(found.places), positions=positions)
 
 
 def _read_folder(path: Path, layout: Layout, objects: list[FoundObject]) -> list[Reading]:

@@ -25,7 +25,7 @@ def settings_of_folder(name: str, path: str, inspection: FirstInspection) -> str
     """Give the settings of a source whose messages are in a folder."""
     hours = inspection.hours
     hour = f"hour   = '{hours.pattern}'" if hours else "# hour = '(\\d{4}-\\d{2}-\\d{2}T\\d{2})'"
-    origin = "the name of an object says its hour" if hours else "no name says its hour: the modification time counts"
+    origin = "the name of an object contains its hour" if hours else "no name contains it: the modification time counts"
     source = [
         f"[sources.{name}]",
         'kind   = "files"',
@@ -33,9 +33,9 @@ def settings_of_folder(name: str, path: str, inspection: FirstInspection) -> str
         f"layout = {toml_string(inspection.layout or '')}",
         f"format = {toml_string(inspection.reading.format.name)}   # {_share(inspection.reading)}",
         f"{hour}   # {origin}",
-        f"every  = {toml_string(hours.every if hours else '1h')}   # the length of a window; fixed with the first one",
+        f"every  = {toml_string(hours.every if hours else '1h')}   # the length of a window; fixed by the first one",
     ]
-    zone = ["# - The hour in the names is taken as UTC; if it is not, take `hour` away."] if hours else []
+    zone = ["# - The hour in the names is read as UTC; if it is not UTC, remove `hour`."] if hours else []
     return _text([*_LAKE, *source, *_open_questions(inspection.reading, zone)])
 
 
@@ -54,7 +54,7 @@ def settings_of_topics(
         f"topics    = [{globs}]   # {there}",
         f"format    = {toml_string(inspection.reading.format.name)}   # {_share(inspection.reading)}",
         'start     = "earliest"   # or "latest", or a time with its zone',
-        'every     = "1h"         # the length of a window; fixed with the first one',
+        'every     = "1h"         # the length of a window; fixed by the first one',
         'delay     = "2m"         # how long after its end a window is recorded',
     ]
     if access:
@@ -74,15 +74,15 @@ def list_tables(reading: Reading) -> str:
 def _open_questions(reading: Reading, more: Iterable[str]) -> list[str]:
     """The settings that the messages leave open, each with its effect, and the gaps that no setting can close."""
     known = reading.format
-    lines = ["", "# What the messages cannot tell, so please check:", f"# - {known.time_zone}", 'time_zone = "UTC"']
+    lines = ["", "# Please check what the messages do not contain:", f"# - {known.time_zone}", 'time_zone = "UTC"']
     for option, value in reading.needed.items():
         lines += [f"# - {known.words(option)}", f"{option} = {toml_string(value)}"]
     lines += more
     lines += ["# - Which tables you want: globs over database.table.", f"#   Seen: {_comment(list_tables(reading))}"]
     lines.append('include = ["*"]')
     if not reading.system_told:
-        lines += ["# - Which database wrote them: it decides how DDL is read.", '# source_system = "mysql"']
-    lines += ["", f"# What no message of {known.name} tells, and no setting of the source mends (docs/formats.md):"]
+        lines += ["# - Which database wrote them: this decides how DDL is read.", '# source_system = "mysql"']
+    lines += ["", f"# What no message of {known.name} contains, and no setting corrects (docs/formats.md):"]
     for sentence in known.cannot_tell:
         lines += textwrap.wrap(sentence, _WIDTH, initial_indent="# - ", subsequent_indent="#   ")
     return [*lines, *_untyped(reading), *_keyless(reading)]
@@ -93,8 +93,8 @@ def _untyped(reading: Reading) -> list[str]:
         return []
     return [
         "",
-        "# - No type came with some of the rows: a column is then as its values are spelled, until `retable schema",
-        "#   import` or `types` of [tables] tells it.",
+        "# - Some of the rows came without types: the spelling of its values then decides the type of a column, until",
+        "#   `retable schema import` or `types` of [tables] declares it.",
     ]
 
 
@@ -102,18 +102,18 @@ def _keyless(reading: Reading) -> list[str]:
     named = sorted(reading.without_key, key=str)
     lines = []
     for table in named[:_MOST_TABLES]:
-        lines += ["", f"# - No key came with {_comment(str(table))}: {_without_key(reading, table)} If it has one:"]
+        lines += ["", f"# - No key came with {_comment(str(table))}: {_without_key(reading, table)} If it has a key:"]
         lines += [f"# [tables.{toml_string(_comment(str(table)))}]", '# keys = ["id"]']
     if len(named) > _MOST_TABLES:
         more = len(named) - _MOST_TABLES
-        lines += ["", f"# - Nor with {more} more tables: `retable schema import` brings the keys of all."]
+        lines += ["", f"# - No key came with {more} more tables: `retable schema import` imports the keys of all."]
     return lines
 
 
 def _without_key(reading: Reading, table: TableName) -> str:
     if table in reading.without_old:
-        return "and no row as it was before a change, without which such a change goes to quarantine."
-    return "its rows are a bag, or known by Oracle's rowid."
+        return "an update or a delete came without the old row, so it goes to quarantine."
+    return "its rows have no key, or Oracle's rowid is the key."
 
 
 def _strangers(reading: Reading) -> list[str]:

@@ -108,7 +108,7 @@ def best_of(readings: Iterable[Reading], where: str) -> Reading:
     best = max(readings, key=lambda reading: reading.score)
     if 2 * best.decoded <= best.read:
         raise Malformed(
-            f"{where} holds no format that this version recognises ({', '.join(FORMATS)}); {_nearest(readings)}"
+            f"no format that this version recognises ({', '.join(FORMATS)}) fits {where}; {_nearest(readings)}"
         )
     return best
 
@@ -120,10 +120,10 @@ def _nearest(readings: Iterable[Reading]) -> str:
     )
     ((reason, count),) = near.reasons.most_common(1)
     name = near.format.name
-    nearest = f"{name} comes nearest" if near.decoded or near.near > 0 else f"none comes near; as {name}"
+    nearest = f"{name} is nearest" if near.decoded or near.near > 0 else f"none is near; as {name}"
     return (
         f"{nearest}: {near.decoded} of {near.read} messages decode, and {count} fail with: {reason}; "
-        f"`retable show-message --format {name} FILE` shows what one lacks"
+        f"`retable show-message --format {name} FILE` shows what a message lacks"
     )
 
 

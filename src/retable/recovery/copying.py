@@ -38,12 +38,12 @@ def check_destination(lake: Lake, to: StorageLocation) -> Warehouse:
     """Give the warehouse at a destination for a copy; InvalidSetting if it has a lake, or overlaps this one."""
     here, there = str(lake.settings.lake.warehouse), str(to)
     if f"{there}/".startswith(f"{here}/") or f"{here}/".startswith(f"{there}/"):
-        raise InvalidSetting(f"{there} and the lake's own {here} lie in each other; name another place")
+        raise InvalidSetting(f"one of {there} and the lake's own {here} contains the other; name another location")
     if isinstance(to, Bucket) != isinstance(lake.settings.lake.warehouse, Bucket):
-        raise InvalidSetting(f"{there} is of another kind than the lake's own {here}; copy a folder to a folder")
+        raise InvalidSetting(f"{there} is not of the same kind as the lake's own {here}; copy a folder to a folder")
     warehouse = Warehouse(lake.settings.lake, there)
     if read_record(warehouse) is not None or has_tables(warehouse):
-        raise InvalidSetting(f"{there} has a lake already; name an empty place")
+        raise InvalidSetting(f"{there} has a lake already; name an empty location")
     return warehouse
 
 

@@ -26,7 +26,7 @@ def check_move(lake: LakeSettings, record: LakeRecord | None, is_copy: bool) -> 
     """
     here = str(lake.warehouse)
     if record is None:
-        raise InvalidSetting(f"the warehouse {here} has no {RECORD}: nothing tells where it stood before")
+        raise InvalidSetting(f"the warehouse {here} has no {RECORD}: its old location is not known")
     if is_same_place(record.place, here):
         raise InvalidSetting(f"the lake at {here} was neither moved nor copied; run `retable recover` without --as")
     if not is_copy:
@@ -39,7 +39,7 @@ def check_move(lake: LakeSettings, record: LakeRecord | None, is_copy: bool) -> 
         return record.place, LakeRecord(record.id, record.layout, here, str(lake.catalog), record.run)
     if str(lake.catalog) == record.catalog:
         raise InvalidSetting(
-            f"the catalog {lake.catalog} belongs to the lake at {record.place}; name a catalog of its own for the copy "
+            f"the catalog {lake.catalog} belongs to the lake at {record.place}; name a separate catalog for the copy "
             f"in `[lake] catalog`"
         )
     return record.place, new_record(lake, record.run)

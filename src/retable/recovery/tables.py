@@ -112,7 +112,7 @@ def _choose(
     if older is None:
         findings.damaged.append(folder.address)
     else:
-        what = f"the newest metadata file {candidates[0].address} is damaged; the one before lacks its last commit"
+        what = f"the newest metadata file {candidates[0].address} is damaged; the one before it lacks the last commit"
         findings.unclear.append(Unclear(what, (older.address,)))
     return None
 
@@ -148,7 +148,7 @@ class Difference:
             case None, _, _:
                 return "not in the catalog"
             case _, None, _:
-                return "in the catalog alone: the warehouse has no such table"
+                return "only in the catalog: the warehouse has no such table"
             case _, _, int(behind) if behind > 0:
                 return f"the catalog is {behind:,} commits older"
             case _, _, int(behind) if behind < 0:

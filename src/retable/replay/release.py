@@ -17,18 +17,18 @@ from retable.model.sequence import LOWEST
 from retable.replay.inputs.silver import system_of
 from retable.replay.repeats import format_places
 from retable.replay.table.hold_rules import MOVED
-from retable.schema_history.decisions import BEHIND, REMEDY_DATABASE, Decision, DecisionKind, DecisionPlace
+from retable.schema_history.decisions import BEHIND, NO_OTHER, Decision, DecisionKind, DecisionPlace
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.parts import shard_of
 from retable.settings.sources import SourceSettings
 
 Way = Literal["retry", "skip", "as", "approve", "reject", "rebuild"]
 _BUILT_ANEW = (
-    "It will be built anew, beside itself, from all of silver up to the last replayed window, and swapped",
-    "in in one step; readers see the old rows until then.",
+    "It will be built again from all of silver up to the last replayed window, apart from its present rows,",
+    "and published in one step; readers see the old rows until then.",
 )
 _MADE_FROM_SILVER = (
-    "It will be made from all of silver up to the last replayed window; until then there is none to read."
+    "It will be built from all of silver up to the last replayed window; until then there is no table to read."
 )
 _DECISIONS: dict[Way, DecisionKind] = {"skip": "skip", "reject": "skip", "as": "replace", "approve": "approve"}
 
@@ -54,10 +54,10 @@ class Release:
         if self.way != "skip" or self.decision is None or not places:
             return self
         if not wanted:
-            offer = f"It stands again at {format_places(places)}: --repeats skips it there, too."
+            offer = f"The same statement is also at {format_places(places)}: --repeats skips it there, too."
             return replace(self, words=(*self.words, offer))
         again = tuple(replace(self.decision, position=at) for at, _ in places)
-        said = f"It is skipped, too, where it stands again: at {format_places(places)}."
+        said = f"The same statement is also skipped at {format_places(places)}."
         return replace(self, words=(*self.words, said), repeats=again)
 
 
@@ -90,7 +90,7 @@ def plan_release(
     fitting = ("rebuild",) if state.is_unread else fitting_ways(hold)
     if way not in fitting:
         raise InvalidSetting(
-            f"--{way} does not fit what holds {table}; there are {', '.join(f'--{each}' for each in fitting)}",
+            f"--{way} does not fit the hold of {table}; valid here: {', '.join(f'--{each}' for each in fitting)}",
             table=table,
         )
     held = (shard.table for shard in state.shards.values() if str(shard.table) == shard_of(hold.part))
@@ -102,7 +102,7 @@ def plan_release(
         decision = Decision(state.identity, hold.place, hold.part, kind, said)
     elif kind == "skip":
         decision = Decision(state.identity, LOWEST, None, kind, f"{BEHIND}{waiting.last}")
-    where = f"at {hold.place}" if hold.place is not None else "as it stands"
+    where = f"at {hold.place}" if hold.place is not None else "in its present state"
     lines = [f"{table} is held {where}: {hold.words}"]
     lines += [f"  {hold.shown_statement}"] if hold.shown_statement else []
     return Release(way, decision, (*lines, *_deed(way, hold, text, meaning), _cost(way, waiting)))
@@ -115,7 +115,7 @@ def plan_rebuild(table: str, waiting: Waiting) -> Release:
 
 def plan_making(table: str) -> Release:
     """Plan the first build of a table that no run created yet: rows of other gold tables go into it now."""
-    return Release("rebuild", None, (f"{table} is not there yet", _MADE_FROM_SILVER, _cost("rebuild", Waiting(0, 0))))
+    return Release("rebuild", None, (f"{table} does not exist yet", _MADE_FROM_SILVER, _cost("rebuild", Waiting(0, 0))))
 
 
 def fitting_ways(hold: Hold) -> tuple[Way, ...]:
@@ -124,7 +124,7 @@ def fitting_ways(hold: Hold) -> tuple[Way, ...]:
         return ("skip", "rebuild")
     if hold.place is None:
         return ("rebuild",) if hold.code in ("LATE_CHANGE", MOVED, METADATA) else ("retry", "rebuild")
-    if hold.remedy == REMEDY_DATABASE:
+    if hold.remedy.endswith(NO_OTHER):
         return ("approve", "reject", "skip", "retry", "rebuild")
     if "--approve" in hold.remedy:
         return ("approve", "reject", "as", "skip", "retry", "rebuild")
@@ -135,14 +135,14 @@ def fitting_ways(hold: Hold) -> tuple[Way, ...]:
 
 def _meaning(text: str, table: TableName, dialect: str) -> str:
     if dialect not in PARSERS:
-        raise InvalidSetting(f"statements of {dialect!r} are not read; there are {', '.join(sorted(PARSERS))}")
+        raise InvalidSetting(f"statements of {dialect!r} are not supported; supported: {', '.join(sorted(PARSERS))}")
     changes = parse_statement(dialect, text, table.database, table.schema, table.table)
     for change in changes:
         if isinstance(change, Unsupported):
             raise InvalidSetting(f"{text!r} is not understood: {change.reason}")
         about = _about(change)
         if about is not None and about != table:
-            raise InvalidSetting(f"{text!r} is about {about}, and what it stands for is about {table}")
+            raise InvalidSetting(f"{text!r} is about {about}, but it replaces a statement about {table}")
     return ", ".join(type(change).__name__ for change in changes)
 
 
@@ -154,21 +154,21 @@ def _deed(way: Way, hold: Hold, text: str | None, meaning: str) -> list[str]:
     always = "now, and in every later replay, rebuild and verification"
     match way:
         case "retry":
-            return ["It will be tried again there, under the settings as they are now."]
+            return ["It will be tried again there, with the present settings."]
         case "skip" | "reject":
-            what = "This row will be left out, and counted as excluded" if hold.is_of_row else "It counts for nothing"
+            what = "This row will be left out, and counted as excluded" if hold.is_of_row else "It will have no effect"
             if hold.place is None:
-                what = "Rows behind the horizon that came until now and that gold does not tell will be left out"
+                what = "Rows below the horizon that came until now and whose result gold does not show will be left out"
             return [f"{what}: {always}."]
         case "as":
-            return [f"In its place counts, {always}:", f"  {text}", f"  ({meaning})"]
+            return [f"This statement is used instead, {always}:", f"  {text}", f"  ({meaning})"]
         case "approve":
-            return [f"It takes effect as it is: {always}."]
+            return [f"It is applied as it is: {always}."]
         case "rebuild":
             return [_MADE_FROM_SILVER] if hold.code == LOST.code else list(_BUILT_ANEW)
 
 
 def _cost(way: Way, waiting: Waiting) -> str:
     read = f"{waiting.of:,} rows of its windows are read" if waiting.of else "all rows of its windows are read"
-    write = "all are written anew" if way == "rebuild" else f"what differs is written ({waiting.rows:,} rows waited)"
+    write = "all are written again" if way == "rebuild" else f"what differs is written ({waiting.rows:,} rows waited)"
     return f"{read}; {write}. If something still stops it, it will be held again."

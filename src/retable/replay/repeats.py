@@ -42,7 +42,7 @@ def later_ones(places: tuple[DecisionPlace, ...], hold: Hold) -> tuple[DecisionP
 def format_places(places: tuple[DecisionPlace, ...]) -> str:
     """The positions as text: the first few, and how many more there are."""
     return ", ".join(str(at) for at, _ in places[:_SHOWN]) + (
-        f" and {len(places) - _SHOWN} places more" if len(places) > _SHOWN else ""
+        f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
     )
 
 
@@ -51,5 +51,5 @@ def hint_of(places: tuple[DecisionPlace, ...], hold: Hold) -> str | None:
     if not places:
         return None
     later = later_ones(places, hold)
-    ways = "; `hold release --skip --repeats` skips it behind the hold, too" if later else ""
-    return f"the same statement stood at {format_places(places)}{ways}"
+    ways = "; `hold release --skip --repeats` skips it after the hold, too" if later else ""
+    return f"the same statement is also at {format_places(places)}{ways}"

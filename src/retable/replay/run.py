@@ -94,7 +94,7 @@ class Run:
         is_big = self._scope_reader.has_many(gold)
         scope = self._scope_reader.table(tables, identity, name, remembered(state) if resumes else (), is_big=is_big)
         if not scope.tables.has(identity):
-            raise NotFound(f"nothing goes into {gold} any more, and its rows are in other tables: drop it", table=gold)
+            raise NotFound(f"nothing feeds {gold} any more, and its rows are in other tables: drop it", table=gold)
         history = scope.tables.history(identity)
         dropped = self._scope_reader.moved.dropped(history)
         if state is not None and state.is_unread:
@@ -217,7 +217,7 @@ class Run:
             found = self._locator.find(row.identity, row.gold)
             if found.state is not None and not found.state.is_unread:
                 self._catalog.drop(found.gold)
-                self._on_progress(f"{found.gold}: left, its rows are those of another table")
+                self._on_progress(f"{found.gold}: dropped, its rows belong to another table now")
             results.append(given_up(row))
         return results
 

@@ -122,7 +122,7 @@ def _mending(
             if damaged is None or damaged in mended:
                 raise
             mended.add(damaged)
-            on_progress(f"{damaged}: a file of silver is damaged, the window is decoded anew")
+            on_progress(f"{damaged}: a file of silver is damaged, the window is decoded again")
             try:
                 decode(spark, lake, source, damaged, run_id, now)
             except (NotFound, NotKept):

@@ -91,7 +91,7 @@ def _evolve(
     match change:
         case AddColumn(table, spec, place, if_not_exists):
             if epoch.column(spec.name) is not None:
-                return epoch if if_not_exists else f"it adds column {spec.name!r}, which is there already"
+                return epoch if if_not_exists else f"the statement adds column {spec.name!r}, which already exists"
             kind = dialect.type_of(table, spec)
             if kind is None:
                 return unknown_type(spec)
@@ -108,7 +108,7 @@ def _evolve(
             if gone is None:
                 return _missing(epoch, "drops", name, if_exists)
             if epoch.keys and name.lower() in {key.lower() for key in epoch.keys}:
-                return f"it drops the key column {name!r}"
+                return f"the statement drops the key column {name!r}"
             left = tuple(column for column in epoch.columns if column != gone)
             retained = (retain(gone, 0),) if policies.columns == "additive" else ()
             return unfollowed(replace(epoch, columns=(*left, *retained)), gone.id)
@@ -128,7 +128,7 @@ def unknown_type(spec: ColumnSpec) -> str:
 def _missing(epoch: Epoch, what: str, name: str, if_exists: bool) -> Epoch | str:
     """A missing column. It is ignored if the statement allows that, or if statements do not declare all columns."""
     known = epoch.complete and not if_exists
-    return f"it {what} column {name!r}, which is not there" if known else epoch
+    return f"the statement {what} column {name!r}, which does not exist" if known else epoch
 
 
 def _changed(
@@ -137,10 +137,10 @@ def _changed(
     """Change a column. If only messages showed it, keep their wider type: its earlier type is unknown."""
     spec = change.column
     if change.is_replaced and epoch.keys and old.name.lower() in {key.lower() for key in epoch.keys}:
-        return f"it renames the key column {old.name!r} and adds another of that name"
+        return f"the statement renames the key column {old.name!r} and adds another column of that name"
     taken = epoch.column(spec.name)
     if taken is not None and taken != old:
-        return f"it renames column {old.name!r} to {spec.name!r}, which is there already"
+        return f"the statement renames column {old.name!r} to {spec.name!r}, which already exists"
     kind = dialect.type_of(change.table, spec) if spec.source_type else old.type
     if kind is None:
         return unknown_type(spec)
@@ -173,7 +173,7 @@ def _lossily(epoch: Epoch, old: Column, new: Column, turn: Turn, policies: Polic
     if policies.type_change == "hold":
         return what
     if epoch.keys and old.name.lower() in {key.lower() for key in epoch.keys}:
-        return f"{what}, and it is in the key"
+        return f"{what}; the column is in the key"
     if policies.type_change == "string":
         text = replace(new, type=TEXT, born=old.born or old, text_since=turn.at)
         return replace(epoch, columns=tuple(text if column == old else column for column in epoch.columns))

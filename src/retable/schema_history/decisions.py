@@ -15,8 +15,8 @@ DecisionKind = Literal["skip", "replace", "approve"]
 DecisionPlace = tuple[Sequence, str | None]
 
 REMEDY_STATEMENT = (
-    "say what it means for this table: retable hold release TABLE --as 'ALTER ...' --reason ...; or --skip, if it "
-    "means nothing; or --retry, after other settings or another version of Retable"
+    "say what the statement means for this table: retable hold release TABLE --as 'ALTER ...' --reason ...; or --skip, "
+    "if it has no meaning; or --retry, after a change of the settings or of the version of Retable"
 )
 REMEDY_ROW = (
     "correct the settings, then: retable hold release TABLE --retry --reason ...; or --skip leaves this row out"
@@ -26,23 +26,25 @@ REMEDY_BEHIND = (
     "retable rebuild TABLE --reason ..."
 )
 REMEDY_ALL_ROWS = (
-    "take a baseline of the table behind this statement, then: retable rebuild TABLE --reason ...; or "
-    "--skip, if the statement shall mean nothing for gold; or --as 'ALTER ...'"
+    "take a baseline of the table after this statement, then: retable rebuild TABLE --reason ...; or "
+    "--skip, if gold should ignore the statement; or --as 'ALTER ...'"
 )
-REMEDY_APPROVAL = "retable hold release TABLE --approve --reason ..., or --reject, after which it counts for nothing"
-REMEDY_DATABASE = f"{REMEDY_APPROVAL} for this table; no other statement can stand in its place"
+REMEDY_APPROVAL = "retable hold release TABLE --approve --reason ..., or --reject, which leaves it out"
+NO_OTHER = "no other statement can stand in its place"
+"""The end of the remedy of a statement that `--as` cannot replace; holds are stored with it."""
+REMEDY_DATABASE = f"{REMEDY_APPROVAL} for this table; {NO_OTHER}"
 REMEDY_PARTITIONS = (
-    "bring the rows that went or came to this table by hand, or keep those that are there: "
+    "apply the removed or added rows to this table by hand, or keep the existing rows: "
     'retable hold release TABLE --skip --reason ..., or on.drop_partition = "keep_rows" in the settings, then --retry'
 )
 REMEDY_POLICY = (
-    "the settings ask for this hold: retable hold release TABLE --approve --reason ... lets this statement through; "
-    "or --reject, or --as 'ALTER ...'; or other settings, then --retry"
+    "the settings require this hold: retable hold release TABLE --approve --reason ... applies this statement; "
+    "or --reject, or --as 'ALTER ...'; or change the settings, then --retry"
 )
 _ASKED: dict[Destructive, str] = {
-    "drop_table": "it drops the table",
-    "truncate": "it takes all rows away",
-    "drop_column": "it drops a column",
+    "drop_table": "the statement drops the table",
+    "truncate": "the statement removes all rows",
+    "drop_column": "the statement drops a column",
 }
 
 
@@ -96,7 +98,7 @@ def asks_first(policies: Policies, what: Destructive) -> str | None:
     """Say why a destructive change waits for a person. None: it does not wait."""
     if what not in policies.approve:
         return None
-    return f"{_ASKED[what]}, which the settings let happen only when somebody approves"
+    return f"{_ASKED[what]}; the settings allow this only if a person approves"
 
 
 def approved(policies: Policies, decision: Decision | None) -> Policies:

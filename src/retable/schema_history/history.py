@@ -141,11 +141,15 @@ class Hold:
         """Whether a row stops the table. `statement` is then the row's image."""
         return is_row(self.statement)
 
+    def is_same(self, other: "Hold | None") -> bool:
+        """Whether the same change stops the table. Another version of Retable may have other words for it."""
+        return other is not None and replace(other, reason=self.reason, remedy=self.remedy) == self
+
     @property
     def words(self) -> str:
         """The reason for logs and alerts. If it has a value of a row, only where to see it."""
         shows = self.is_of_row or self.code in _OF_VALUES
-        return "a value of a row stops it: `retable hold list` shows which, and why" if shows else self.reason
+        return "a value of a row stops it: `retable hold list` shows the value and the reason" if shows else self.reason
 
     @property
     def shown_statement(self) -> str | None:

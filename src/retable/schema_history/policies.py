@@ -9,7 +9,7 @@ from retable.schema_history.history import Column, Epoch, Fill, Hold, RetainedCo
 
 TEXT = GoldType("string")
 REMEDY_KEYED = (
-    "say what stands in its place: retable hold release TABLE --as 'ALTER ...' --reason ...; "
+    "give a statement that replaces this one: retable hold release TABLE --as 'ALTER ...' --reason ...; "
     "--skip leaves the column as it was"
 )
 

@@ -47,6 +47,6 @@ class Redelivered:
 def doubt(first: Statement, name: TableName) -> str:
     """Say why the table stops at a repeated RENAME while a table has the old name."""
     return (
-        f"the same statement stood at {first.position}: where it comes again, rows before it may have, too, and "
-        f"nothing tells which table {name} meant there"
+        f"the same statement is also at {first.position}; rows before the repeated statement may be repeated too, and "
+        f"it is not known which table {name} meant there"
     )

@@ -47,8 +47,8 @@ from retable.schema_history.policies import left_behind
 from retable.schema_history.statement import Redelivered, Statement, doubt
 from retable.schema_history.traced import InferredColumn, TracedTable
 
-LEFT_OUT = "somebody decided that it counts for nothing"
-APPROVED = "somebody approved it"
+LEFT_OUT = "a person decided that the statement does not count"
+APPROVED = "a person approved the statement"
 
 
 class Timeline:
@@ -106,7 +106,7 @@ class Timeline:
             if table.hold is None and table.epochs[-1].start == statement.position:
                 table.complete()
         if status == "nothing" and self._again is not None:
-            reason = f"it is the statement at {self._again.position}, which comes again"
+            reason = f"it repeats the statement at {self._again.position}"
         self.recorded.append((statement, status, reason))
 
     def _rule(self, at: Statement, change: SchemaChange, number: int) -> str | Literal[False] | None:
@@ -126,7 +126,7 @@ class Timeline:
             return False
         reason = self._replace(table, at, decision, number) if decision.kind == "replace" else None
         if table.has_noted(at):
-            table.explain(at, f"in its place counts: {decision.statement}")
+            table.explain(at, f"this statement counts instead: {decision.statement}")
         else:
             table.record(at, (), "nothing", LEFT_OUT, orders=False)
         return reason or False
@@ -145,7 +145,7 @@ class Timeline:
         for place, change in enumerate(replacements):
             about = table.name if isinstance(change, NoChange) else getattr(change, "table", None)
             if about != table.name:
-                return table.stop(at, f"what stands in its place is about {about}: {decision.statement}")
+                return table.stop(at, f"the statement that replaces it is about {about}: {decision.statement}")
             reason = self._apply_one(at, change, number + place)
             if reason:
                 return reason
@@ -236,7 +236,7 @@ class Timeline:
         if table is not None and not table.dropped and table.changes:
             if self._again is not None:
                 return False
-            return None if change.if_not_exists else table.stop(at, "the table is there already")
+            return None if change.if_not_exists else table.stop(at, "the table already exists")
         table = table or self._open(change.table, at.position)
         if table.hold is not None or (change.if_not_exists and not table.dropped and table.epochs[-1].columns):
             return None
@@ -262,7 +262,8 @@ class Timeline:
         if occupant is not None and not occupant.dropped and occupant is not table:
             return table.stop(at, f"{to} is another live table")
         policy = self._policies(table, at).rename_table
-        held = table.stop(at, f"it renames the table to {to}", remedy=REMEDY_POLICY) if policy == "hold" else None
+        reason = f"the statement renames the table to {to}"
+        held = table.stop(at, reason, remedy=REMEDY_POLICY) if policy == "hold" else None
         shown = table.spans[-1].shown or table.name if policy == "keep_name" else None
         del self._live[table.spans[-1].name]
         table.spans[-1] = replace(table.spans[-1], end=at.position)
@@ -323,7 +324,7 @@ class Timeline:
         table.save(at.position)
         epoch = table.epochs[-1]
         if epoch.complete and (missing := [key for key in keys if epoch.column(key) is None]):
-            return table.stop(at, f"column {missing[0]!r} of its key is not there")
+            return table.stop(at, f"column {missing[0]!r} of the new key does not exist")
         if self._policies(table, at).columns == "frozen" and keys != epoch.keys:
             return table.stop(at, FROZEN, remedy=REMEDY_POLICY)
         table.begin(replace(epoch, start=at.position, keys=keys))

@@ -83,10 +83,6 @@ def _s3_object(address: str) -> bytes:
         code = str(error.response.get("Error", {}).get("Code"))
         if code in ("NoSuchKey", "NoSuchBucket"):
             raise NotFound(f"no settings at {address} ({code})", path=address) from None
-        raise EnvironmentFault(
-            f"{address} cannot be read: {error}; its keys are those of the AWS environment"
-        ) from error
+        raise EnvironmentFault(f"{address} cannot be read: {error}; its keys come from the AWS environment") from error
     except BotoCoreError as error:
-        raise EnvironmentFault(
-            f"{address} cannot be read: {error}; its keys are those of the AWS environment"
-        ) from error
+        raise EnvironmentFault(f"{address} cannot be read: {error}; its keys come from the AWS environment") from error

@@ -133,7 +133,7 @@ def _parse(value: object, info: ValidationInfo) -> CatalogSettings:
             return _rest(parts, text)
         case "glue" if parts:
             return _glue(parts, text)
-    raise ValueError(f"{shown(text) if text else repr(value)} is no catalog; {_WRITTEN}")
+    raise ValueError(f"{shown(text) if text else repr(value)} is not a catalog; {_WRITTEN}")
 
 
 def _sqlite(text: str, info: ValidationInfo) -> SqliteCatalog:
@@ -147,7 +147,7 @@ def _postgres(parts: SplitResult, text: str) -> PostgresCatalog:
     database = parts.path.removeprefix("/")
     server = parts.netloc.rpartition("@")[2]
     if not parts.username or not re.fullmatch(r"[\w.-]{1,63}", database):
-        raise ValueError(f"{text!r} names no user or no database; write it as postgresql://user@host/database")
+        raise ValueError(f"{text!r} does not name a user and a database; write it as postgresql://user@host/database")
     check_server(server, text)
     return PostgresCatalog(parts.username, server, database, _options(parts, _POSTGRES_OPTIONS))
 
@@ -161,7 +161,7 @@ def _rest(parts: SplitResult, text: str) -> RestCatalog:
 
 def _glue(parts: SplitResult, text: str) -> GlueCatalog:
     if not _REGION.fullmatch(parts.netloc) or parts.path.strip("/"):
-        raise ValueError(f"{text!r} names no region; write it as glue://eu-central-1")
+        raise ValueError(f"{text!r} does not name a region; write it as glue://eu-central-1")
     endpoint = dict(_options(parts, ("endpoint",))).get("endpoint")
     return GlueCatalog(parts.netloc, endpoint and web_address(endpoint))
 
@@ -169,8 +169,8 @@ def _glue(parts: SplitResult, text: str) -> GlueCatalog:
 def _check_password(parts: SplitResult, setting: str) -> None:
     if parts.password is not None:
         raise ValueError(
-            f"a password has no place in an address; put it into an environment variable, and write that one's name "
-            f"as `{setting}`"
+            f"an address must not contain a password; put it into an environment variable, and write the name of that "
+            f"variable as `{setting}`"
         )
 
 
@@ -178,8 +178,8 @@ def _options(parts: SplitResult, known: tuple[str, ...]) -> tuple[tuple[str, str
     options = parse_qsl(parts.query, keep_blank_values=True)
     for name, _ in options:
         if name not in known:
-            hint = nearest(name, known) or f"; there are {', '.join(known)}"
-            raise ValueError(f"{name!r} is no option of this catalog{hint}")
+            hint = nearest(name, known) or f"; the options are {', '.join(known)}"
+            raise ValueError(f"{name!r} is not an option of this catalog{hint}")
     return tuple(options)
 
 

@@ -54,7 +54,7 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
             if getattr(self, setting) and not isinstance(self.catalog, kind):
                 raise ValueError(f"{setting} has no meaning for the catalog {self.catalog}; remove it")
         if self.catalog_token_env and self.catalog_credential_env:
-            raise ValueError("catalog_token_env and catalog_credential_env are two ways to one catalog; set one")
+            raise ValueError("catalog_token_env and catalog_credential_env both log in to the catalog; set only one")
         if isinstance(self.catalog, GlueCatalog):
             self._check_glue()
         return self
@@ -64,8 +64,8 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
             raise ValueError("the readers of Glue cannot see a folder of this machine; set warehouse = s3://…")
         if self.s3.variables:
             raise ValueError(
-                "Glue takes keys by AWS's own ways (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, a role) "
-                "and S3 takes the same; remove access_key_env and secret_key_env of [lake.s3]"
+                "Glue finds its keys in the usual ways of AWS (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, "
+                "a role), and S3 uses the same keys; remove access_key_env and secret_key_env of [lake.s3]"
             )
 
     @property

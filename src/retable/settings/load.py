@@ -60,7 +60,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
             return data
         for name, body in sources.items():
             if isinstance(body, Mapping) and body.get("name", name) != name:
-                raise ValueError(f"sources.{name}.name is no setting; a source's name stands in the brackets")
+                raise ValueError(f"sources.{name}.name is not a setting; the name of a source is in the brackets")
         lake = data.get("lake")
         given = {"s3": lake["s3"]} if isinstance(lake, Mapping) and "s3" in lake else {}
         named = {
@@ -74,7 +74,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     def source(self, name: str) -> Source:
         """Give the source of this name; NotFound names the nearest one."""
         if name not in self.sources:
-            known = f"; there are {', '.join(sorted(self.sources))}" if self.sources else "; the settings have none"
+            known = f"; the sources are {', '.join(sorted(self.sources))}" if self.sources else "; there are no sources"
             raise NotFound(f"no source is called {name!r}{nearest(name, self.sources)}{known}", source=name)
         return self.sources[name]
 
@@ -84,7 +84,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
             first = next((other for other, each in self.tables.items() if rules.to and each.to == rules.to), glob)
             if rules != self.tables[first]:
                 raise ValueError(
-                    f'[tables."{first}"] and [tables."{glob}"] go to {rules.to}, which is one table: '
+                    f'[tables."{first}"] and [tables."{glob}"] go to the same table {rules.to}: '
                     f"write the same settings in both"
                 )
         return self
@@ -185,8 +185,8 @@ def read_variable(name: str) -> str:
     value = os.environ.get(name)
     if not value:
         raise EnvironmentFault(
-            f"the environment variable {name}, which the settings name, is not set; set it for this process, as in "
-            f"the environment of Airflow's workers",
+            f"the settings name the environment variable {name}, but it is not set; set it for this process, for "
+            f"example in the environment of Airflow's workers",
             variable=name,
         )
     return value
@@ -255,15 +255,15 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first:
             section = inside or kind or (_SECTIONS.get(place[0], Settings) if len(place) > 1 else Settings)
             if others := [] if inside else [name for name in KINDS if kind and place[-1] in KINDS[name].model_fields]:
                 return InvalidSetting(
-                    f"{where} belongs to a source of kind {others[0]!r}, and this one is of another kind",
+                    f"{where} belongs to a source of kind {others[0]!r}, but this source has another kind",
                     setting=_format_place(place),
                     file=file,
                 )
             fields = section.model_fields
             known = {field.alias or name for name, field in fields.items()} - {"name"}
             known |= _OPTIONS.keys() if kind and not inside else set()
-            hint = nearest(place[-1], known) or f"; there are {', '.join(sorted(known))}"
-            return UnknownSetting(f"{where} is no setting{hint}", setting=_format_place(place), file=file)
+            hint = nearest(place[-1], known) or f"; the settings here are {', '.join(sorted(known))}"
+            return UnknownSetting(f"{where} is not a setting{hint}", setting=_format_place(place), file=file)
         case "union_tag_not_found":
             return InvalidSetting(
                 f"{where}.kind is missing; it has no default", setting=_format_place(place), file=file

@@ -124,7 +124,8 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid"):
         own = {key: value for key, value in data.items() if key in known.options.model_fields}
         for key in data.keys() & OPTION_READERS.keys() - own.keys():
             readers = " and ".join(OPTION_READERS[key])
-            raise _refusal(key, "option_of_another", f"is an option of {readers}, and this source is {name}", data[key])
+            text = f"is an option of {readers}, but the format of this source is {name}"
+            raise _refusal(key, "option_of_another", text, data[key])
         for key in known.needs:
             if own.get(key) is None:
                 raise _refusal(key, "option_missing", f"is missing. {known.words(key)}", None)

@@ -19,7 +19,7 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _METADATA = frozenset({"100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"})
 """The metadata addresses of Alibaba Cloud, Oracle Cloud, AWS and Google besides 169.254.169.254."""
 _METADATA_NAMES = frozenset({"metadata", "metadata.google.internal", "metadata.goog"})
-_LINK_LOCAL = "where that is meant, set `allow_link_local = true` (in [lake], or in the extra of a connection)"
+_LINK_LOCAL = "if you intend that, set `allow_link_local = true` (in [lake], or in the extra of a connection)"
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 
@@ -39,7 +39,7 @@ def web_address(value: object) -> str:
     text = str(value)
     parts = split(text)
     if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
-        raise ValueError(f"{shown(text)} is no address of a server; write it as https://host:port")
+        raise ValueError(f"{shown(text)} is not an address of a server; write it as https://host:port")
     check_server(parts.netloc, text)
     return text.rstrip("/")
 
@@ -57,7 +57,7 @@ def split(text: str) -> SplitResult | None:
 def check_server(server: str, text: str) -> None:
     """Check that `host` or `host:port` is valid, without user and password."""
     if not _HOST.fullmatch(re.sub(r":\d+$", "", server)):
-        raise ValueError(f"{shown(text)} names no server; write one as host, or as host:port, without a user")
+        raise ValueError(f"{shown(text)} does not name a server; write host or host:port, without a user")
 
 
 def check_host(host: str) -> None:
@@ -87,14 +87,14 @@ def _place(value: object, info: ValidationInfo) -> Path | Bucket:
         return value
     if isinstance(value, str) and re.search("://[^/]*:.*@", value):
         raise ValueError(
-            "keys have no place in an address; write s3://bucket/prefix, and name the environment variables that hold "
-            "them as access_key_env and secret_key_env"
+            "an address must not contain keys; write s3://bucket/prefix, and write the names of the environment "
+            "variables that hold the keys as access_key_env and secret_key_env"
         )
     if isinstance(value, str) and value.startswith(S3):
         return bucket(value)
     if not isinstance(value, str | Path) or "://" in str(value):
         raise ValueError(
-            f"{value!r} is neither a folder of this machine nor a bucket; write that as s3://bucket/prefix"
+            f"{value!r} is neither a folder of this machine nor a bucket; write a bucket as s3://bucket/prefix"
         )
     return from_folder(value, info)
 
@@ -102,7 +102,7 @@ def _place(value: object, info: ValidationInfo) -> Path | Bucket:
 def check_path(path: Path | Bucket) -> Path | Bucket:
     """Check a path of this machine that becomes part of addresses, in which some characters have a meaning."""
     if found := re.search(r"[#?%]", str(path)):
-        raise ValueError(f"{str(path)!r} has a {found[0]!r}, which no address of a file holds; use another folder")
+        raise ValueError(f"{str(path)!r} contains {found[0]!r}, which no file address can contain; use another folder")
     return path
 
 
@@ -111,11 +111,13 @@ def bucket(text: str) -> Bucket:
     name, _, prefix = text.removeprefix(S3).partition("/")
     if not _BUCKET.fullmatch(name) or ".." in name or re.fullmatch(r"[\d.]+", name):
         raise ValueError(
-            f"{text!r}: {name!r} is no name of a bucket; one has 3 to 63 small letters, digits, dots and hyphens, as "
-            f"s3://my-bucket/prefix"
+            f"{text!r}: {name!r} is not the name of a bucket; a name has 3 to 63 small letters, digits, dots and "
+            f"hyphens, as s3://my-bucket/prefix"
         )
     if re.search(r"[\x00-\x1f?#%]", prefix) or {".", ".."} & set(prefix.split("/")) or "//" in prefix:
-        raise ValueError(f"{text!r}: {prefix!r} is no prefix; write folders between single slashes, as s3://bucket/a/b")
+        raise ValueError(
+            f"{text!r}: {prefix!r} is not a prefix; put single slashes between folders, as s3://bucket/a/b"
+        )
     return Bucket(name, prefix.rstrip("/"))
 
 

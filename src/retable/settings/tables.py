@@ -56,13 +56,13 @@ class TableRules(BaseModel, frozen=True, extra="forbid"):
         for at, field in enumerate(fields or ()):
             for other in (fields or ())[:at]:
                 if field.repeats(other):
-                    raise ValueError(f"{other} and {field} part by the same; say one of them")
+                    raise ValueError(f"{other} and {field} partition by the same value; keep one of them")
         return fields
 
     @model_validator(mode="after")
     def _shards_go_somewhere(self) -> Self:
         if self.shard_in_key and self.to is None:
-            raise ValueError("shard_in_key says how tables go into one; name that one with `to`")
+            raise ValueError("shard_in_key is for tables that go into one gold table; name that table with `to`")
         return self
 
     @property

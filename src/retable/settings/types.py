@@ -29,7 +29,7 @@ def from_folder(path: str | Path, info: ValidationInfo) -> Path:
     """Make a path absolute; a relative path starts at the folder of the settings."""
     folder = info.context["folder"] if info.context else Path()
     if folder is None and not Path(path).expanduser().is_absolute():
-        raise ValueError(f"{str(path)!r} is relative, and these settings lie in no folder; write the whole path")
+        raise ValueError(f"{str(path)!r} is relative, but these settings are not in a folder; write the whole path")
     folder = folder or Path()
     return Path(os.path.abspath(folder / Path(path).expanduser()))
 
@@ -39,7 +39,7 @@ def _span(value: object) -> object:
         return value
     match = _EVERY.match(value) if isinstance(value, str) else None
     if not match:
-        raise ValueError(f"{value!r} is no length of time; write one as 20m, 2h or 1d")
+        raise ValueError(f"{value!r} is not a length of time; write it as 20m, 2h or 1d")
     return int(match[1]) * _UNITS[match[2]]
 
 
@@ -48,20 +48,20 @@ def _age(value: object) -> object:
         return value
     match = _AGE.match(value) if isinstance(value, str) else None
     if not match:
-        raise ValueError(f"{value!r} is no age; write one as 90d or 1y, or leave it out to keep all for ever")
+        raise ValueError(f"{value!r} is not an age; write it as 90d or 1y, or leave it out to keep all for ever")
     return int(match[1]) * _AGES[match[2]]
 
 
 def _callable_path(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", value):
-        raise ValueError(f"{value!r} names no callable; write module:callable, as retable_airflow.doors:spark_submit")
+        raise ValueError(f"{value!r} is not a callable; write module:callable, as retable_airflow.doors:spark_submit")
     return _not_of_python(value)
 
 
 def _class_path(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", value):
         raise ValueError(
-            f"{value!r} names no class; write its whole path, as "
+            f"{value!r} does not name a class; write its whole path, as "
             "airflow.providers.slack.notifications.slack_webhook.SlackWebhookNotifier"
         )
     return _not_of_python(value)
@@ -71,7 +71,7 @@ def _not_of_python(value: str) -> str:
     """Refuse Python's own modules, such as `os.system`: settings may be in a place where others can write."""
     module = re.split(r"[.:]", value)[0]
     if module in sys.stdlib_module_names:
-        raise ValueError(f"{value!r} is of Python's own module {module}, which has neither notifiers nor doors")
+        raise ValueError(f"{value!r} is in Python's own module {module}, which has no notifiers and no entry points")
     return value
 
 
@@ -81,7 +81,7 @@ def _interval(value: object) -> object:
     match = _EVERY.match(value) if isinstance(value, str) else None
     interval = int(match[1]) * _UNITS[match[2]] if match else timedelta()
     if not interval or timedelta(days=1) % interval:
-        raise ValueError(f"{value!r} is no interval; write one that divides a day, as 15m, 1h or 1d")
+        raise ValueError(f"{value!r} is not an interval; write one that divides a day, as 15m, 1h or 1d")
     return interval
 
 
@@ -93,7 +93,7 @@ def _start(value: object) -> object:
     except ValueError:
         time = None
     if not isinstance(time, datetime) or time.tzinfo is None:
-        raise ValueError(f'{value!r} is no start; write "earliest", or a time with its zone, as 2026-03-01T05:00:00Z')
+        raise ValueError(f'{value!r} is not a start; write "earliest", or a time with a zone, as 2026-03-01T05:00:00Z')
     return time.astimezone(UTC)
 
 
@@ -104,40 +104,42 @@ def _log_start(value: object) -> object:
         return _start(value)
     except ValueError:
         raise ValueError(
-            f'{value!r} is no start; write "earliest", "latest", or a time with its zone, as 2026-03-01T05:00:00Z'
+            f'{value!r} is not a start; write "earliest", "latest", or a time with a zone, as 2026-03-01T05:00:00Z'
         ) from None
 
 
 def _delay(value: object) -> object:
     delay = timedelta(0) if value in ("0", 0) else _span(value)
     if not isinstance(delay, timedelta) or not timedelta(0) <= delay <= timedelta(hours=1):
-        raise ValueError(f"{value!r} is no delay; write one of at most an hour, as 2m, or 0")
+        raise ValueError(f"{value!r} is not a delay; write at most one hour, as 2m, or 0")
     return delay
 
 
 def _file(value: object, info: ValidationInfo) -> object:
     if not isinstance(value, str | Path) or "://" in str(value):
-        raise ValueError(f"{value!r} is no file of this machine")
+        raise ValueError(f"{value!r} is not a file of this machine")
     return from_folder(value, info)
 
 
 def _variable_name(value: str) -> str:
     # The value is not shown, because a person may have written the secret itself here.
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
-        raise ValueError("this is no name of an environment variable, as KAFKA_PASSWORD; a secret itself stands there")
+        raise ValueError(
+            "this is not the name of an environment variable, as KAFKA_PASSWORD; never write a secret here"
+        )
     return value
 
 
 def _brokers(value: str) -> str:
     for each in value.split(","):
         if not re.fullmatch(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5}", each):
-            raise ValueError(f"{value!r} names no brokers; write host:port, several with commas between")
+            raise ValueError(f"{value!r} does not name brokers; write host:port, with commas between several")
     return value
 
 
 def _source_name(value: str) -> str:
     if not _SOURCE_NAME.match(value):
-        raise ValueError(f"{value!r} is no name of a source; write small letters, digits and _, a letter first")
+        raise ValueError(f"{value!r} is not a source name; write small letters, digits and _, with a letter first")
     return value
 
 
@@ -158,7 +160,7 @@ def _hour_pattern(value: str) -> str:
         groups = linear_pattern(value).groups
     except re2.error as error:
         said = error.args[0].decode(errors="replace")
-        raise ValueError(f"{value!r} is no regular expression of RE2, which never backtracks: {said}") from error
+        raise ValueError(f"{value!r} is not a regular expression of RE2, which never backtracks: {said}") from error
     if not groups:
         raise ValueError(rf"{value!r} has no group; put the hour into ( ), as (\d{{4}}-\d{{2}}-\d{{2}}T\d{{2}})")
     return value
@@ -166,7 +168,7 @@ def _hour_pattern(value: str) -> str:
 
 def _gold_namespace(value: str) -> str:
     if not re.fullmatch(r"[a-z0-9_]*\{database\}[a-z0-9_]*", value):
-        raise ValueError(f"{value!r} is no namespace; write small letters, digits and _ around {{database}}")
+        raise ValueError(f"{value!r} is not a namespace; write small letters, digits and _ around {{database}}")
     return value
 
 
@@ -174,8 +176,8 @@ def _gold_type(value: object) -> object:
     parsed = parse_gold_type(value) or parse_source_type(value) if isinstance(value, str) else value
     if not isinstance(parsed, GoldType):
         raise ValueError(
-            f"{value!r} is no type of a gold column; write one as decimal(18,4), long or timestamptz, or one of the "
-            f"source's as time(6), bit(8) or point"
+            f"{value!r} is not a type of a gold column; write a type such as decimal(18,4), long or timestamptz, or a "
+            f"type of the source such as time(6), bit(8) or point"
         )
     return parsed
 
@@ -187,7 +189,9 @@ def _partition(value: object) -> object:
 def _budget(value: object) -> object:
     parsed = parse_budget(value) if isinstance(value, str) else value
     if not isinstance(parsed, QuarantineBudget):
-        raise ValueError(f'{value!r} is no budget; write "0", a number a window as "10/window", or a part as "0.01%"')
+        raise ValueError(
+            f'{value!r} is not a budget; write "0", a number per window ("10/window"), or a share ("0.01%")'
+        )
     return parsed
 
 
@@ -198,7 +202,7 @@ GoldNamespace = Annotated[str, AfterValidator(_gold_namespace)]
 def _named(value: object) -> object:
     levels = value.split(".") if isinstance(value, str) else []
     if len(levels) not in (2, 3) or not all(levels):
-        raise ValueError(f"{value!r} is no table; write one as shop.orders, or shop.dbo.orders")
+        raise ValueError(f"{value!r} is not a table; write it as shop.orders, or shop.dbo.orders")
     return TableName(levels[0], levels[1] if len(levels) == 3 else None, levels[-1])
 
 

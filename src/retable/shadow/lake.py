@@ -98,7 +98,7 @@ def building(lake: Lake, source: str, run_id: str, now: datetime) -> Iterator[No
     ):
         if (standing := find_shadow(lake, source)) is not None:
             raise InvalidSetting(
-                f"{source} has a shadow already, of {', '.join(standing.ask.tables)} ({standing.reason}); promote or "
+                f"{source} already has a shadow, of {', '.join(standing.ask.tables)} ({standing.reason}); promote or "
                 f"drop it: `retable shadow drop {source}`"
             )
         drop_shadow(lake, source)

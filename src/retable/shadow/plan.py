@@ -37,21 +37,21 @@ def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: s
     for table in tables:
         state = find_gold(lake, table)[1]
         if state.source != name:
-            raise InvalidSetting(f"{table} is of the source {state.source}, not of {name}", table=table)
+            raise InvalidSetting(f"{table} belongs to the source {state.source}, not to {name}", table=table)
         if is_retired(lake, state):
             raise InvalidSetting(
                 f"{table}: the settings leave it out, so it keeps the rows that it has, and nothing is decoded for it; "
-                f"take {state.table} again first (`include`, `exclude` of {name})",
+                f"include {state.table} again first (`include`, `exclude` of {name})",
                 table=table,
             )
         if state.missing is not None:
-            raise not_kept(table, state.missing, "it cannot be built beside gold from what is left")
+            raise not_kept(table, state.missing, "it cannot be built next to gold from what is left")
     bronze = lake.find(f"bronze.{name}")
     ledger = read_ledger(lake, name, at_least={"window": start}, stage="land", of_tables=False)
     landed = {row.window: row.counts.get("landed", 0) for row in ledger}
     for window in windows:
         if landed.get(window) and (bronze is None or not standing_files(lake, bronze, {"window": window})):
-            raise NotFound(f"bronze no longer holds the window {window} of {name}; begin behind it", window=window)
+            raise NotFound(f"bronze no longer holds the window {window} of {name}; begin after it", window=window)
     ask = Ask(name, tuple(dict.fromkeys(tables)), windows)
     _check_others(lake, ask, begun)
     return ask
@@ -71,12 +71,12 @@ def _check_others(lake: Lake, ask: Ask, begun: bool) -> None:
     free = {name for name, state in states.items() if state.hold is None}
     if others := sorted(found & free - {*ask.tables}):
         raise InvalidSetting(
-            f"{run} would change {', '.join(others)} too, and nobody would see it first: name them as well, or put "
-            f"back what changed for them; `retable plan {ask.source}` says what that is"
+            f"{run} would also change {', '.join(others)}, and the shadow would not show it: name them too, or undo "
+            f"what changed for them; `retable plan {ask.source}` shows that"
         )
     if new := sorted(again.left_out - golds.keys()):
         raise InvalidSetting(
-            f"{run} would bring {', '.join(new)} too, which the settings left out when these windows were decoded: "
+            f"{run} would also add {', '.join(new)}, which the settings left out when these windows were decoded: "
             f"leave them out until the shadow is promoted, or run these windows first"
         )
 
@@ -85,19 +85,19 @@ def check_windows(lake: Lake, source: str, start: str, end: str) -> tuple[str, .
     """The recorded windows from `start` to before `end`, all replayed and present; an error names the others."""
     first, behind = window_start(start), window_start(end)
     if first >= behind:
-        raise InvalidSetting(f"{start} is not before {end}: the window that `to` names is not taken any more")
+        raise InvalidSetting(f"{start} is not before {end}: the window that `to` names is not included")
     find_window(lake, source, start)
     windows = [each for each in read_windows(lake, source) if first <= each.start < behind]
     if windows[-1].end < behind:
         raise NotFound(
-            f"the windows of {source} are recorded to {windows[-1].end:%Y%m%dT%H%MZ}, not to {end}; take that, or run "
-            f"`retable run {source}` first",
+            f"the windows of {source} are recorded up to {windows[-1].end:%Y%m%dT%H%MZ}, not to {end}; use that, or "
+            f"run `retable run {source}` first",
             source=source,
         )
     replayed = read_stages(lake, source, start)["replay"]
     if waiting := [each.name for each in windows if each.name not in replayed]:
         raise NotReady(
-            f"{waiting[0]} of {source} is not replayed yet; `retable run {source}` does it, then ask again",
+            f"{waiting[0]} of {source} is not replayed yet; run `retable run {source}`, then try again",
             source=source,
             window=waiting[0],
         )

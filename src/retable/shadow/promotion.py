@@ -38,7 +38,7 @@ def _check_decoder(lake: Lake, shadow: Shadow) -> None:
     for window, decoder in read_stages(lake, shadow_source(ask.source))["decode"].items():
         if window in ask.windows and decoder != now:
             raise InvalidSetting(
-                f"in the shadow {window} was decoded by {decoder}, and would be by {now} now; {_anew(shadow)}",
+                f"in the shadow, {window} was decoded by {decoder}; now {now} would decode it; {_anew(shadow)}",
                 window=window,
             )
 
@@ -48,7 +48,7 @@ def _changes(lake: Lake, shadow: Shadow, table: str) -> Iterator[str]:
     _, state = find_gold(lake, table)
     _, shadowed = find_gold(lake, shadow.name_of(table))
     if state.identity != shadowed.identity:
-        yield f"{table} is another table than when its shadow was built, of {shadowed.table}"
+        yield f"{table} is now another table than {shadowed.table}, for which its shadow was built"
     if any(
         identity.rpartition(":")[2] != _fingerprint(lake, source, shadowed) for identity in shadowed.applied.values()
     ):

@@ -80,7 +80,7 @@ def deliver(
     """
     delivery = delivery or Delivery()
     if stream.by_offset and delivery != Delivery(windows=delivery.windows):
-        raise InvalidSetting(f"{stream.format} has no order but the queue's: one partition, no message late or twice")
+        raise InvalidSetting(f"only the queue orders {stream.format}: it needs one partition, no message late or twice")
     if cuts is None:
         cuts = sorted(chance.randrange(0, len(stream.messages) + 1) for _ in range(delivery.windows - 1))
     windows = _cut(stream.messages, cuts)

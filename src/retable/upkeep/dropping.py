@@ -181,7 +181,7 @@ def format_stays(known: Mapping[TableName, Owner], stays: Mapping[TableName, Sta
         stay = stays.get(name, owner.stay)
         if stay is not None:
             found[owner.gold or str(name)] = stay.reason
-    return tuple(f"{name} keeps its rows behind the horizon: {reason}" for name, reason in sorted(found.items()))
+    return tuple(f"{name} keeps its rows before the horizon: {reason}" for name, reason in sorted(found.items()))
 
 
 def _behind(lake: Lake, table: Table, kept: str) -> list[FileScanTask]:

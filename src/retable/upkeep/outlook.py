@@ -17,9 +17,9 @@ from retable.replay.inputs.histories import trace_tables
 from retable.settings.sources import SourceSettings
 from retable.upkeep.retention import Cut, Owner, WindowFacts, cut, owners_of, settled_through
 
-_UNSETTLED = "is not replayed as silver has it: `retable plan` says what waits"
-_OPEN = "has something in quarantine that nobody accepted: `retable quarantine list` shows it"
-_BASELINE = "a baseline waits to be replayed: `retable baseline` again goes on with it"
+_UNSETTLED = "is not replayed with its present content in silver: `retable plan` shows what waits"
+_OPEN = "has something in quarantine that no person accepted: `retable quarantine list` shows it"
+_BASELINE = "a baseline waits to be replayed: run `retable baseline` again to continue it"
 
 
 @dataclass(frozen=True, slots=True)

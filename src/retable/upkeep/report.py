@@ -34,7 +34,9 @@ class UpkeepResult:
 def check_damaged(kept: Iterable[UpkeepResult]) -> None:
     """Check the results; DamagedFile names the tables that were left alone because of a damaged file."""
     if names := [each.table for each in kept if each.is_damaged]:
-        raise DamagedFile(f"a file is damaged of {', '.join(names)}, left alone: docs/operations.md (DAMAGED_FILE)")
+        raise DamagedFile(
+            f"upkeep skipped {', '.join(names)}, because a file is damaged: docs/operations.md (DAMAGED_FILE)"
+        )
 
 
 def record_kept(lake: Lake, kept: UpkeepResult, run_id: str, now: datetime) -> None:

@@ -36,7 +36,7 @@ class Cut:
     @property
     def notes(self) -> tuple[str, ...]:
         """Why the cut is not later, for people."""
-        return () if self.because is None else (f"it is old enough to go, but {self.because}",)
+        return () if self.because is None else (f"it is old enough to be dropped, but {self.because}",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Stay:
         return window >= self.since
 
 
-_UNKNOWN = Stay("no statement and no table of gold tells whose they are")
-_NOT_BEYOND = Stay("gold has not been beyond all of them")
+_UNKNOWN = Stay("no statement and no gold table shows which table they belong to")
+_NOT_BEYOND = Stay("gold has not passed all of them")
 
 
 def cut(windows: Iterable[WindowFacts], age: timedelta | None, now: datetime, before: str | None) -> Cut:
@@ -75,13 +75,13 @@ def cut(windows: Iterable[WindowFacts], age: timedelta | None, now: datetime, be
 def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool, shares_a_name: bool) -> Stay | None:
     """Why old rows of a table before the horizon stay; None if gold's state already contains them."""
     if state.hold is not None:
-        return Stay("it is held, and catches up from them")
+        return Stay("it is held, and needs them to catch up")
     if state.is_set_back:
-        return Stay("its main branch was rolled back, and it is written anew from them")
+        return Stay("its main branch was rolled back, and it is written again from them")
     if not state.keys:
         return Stay("it has no key: its rows are counted")
     if history.shards:
-        return Stay("several tables go into it, each with an order of its own")
+        return Stay("several tables go into it, each with a separate order")
     rekeyed = (at for at in history.key_changes if state.truncated_at is None or state.truncated_at < at)
     if any(rekeyed) and not is_keyed_by_settings:
         return Stay("its key changed: its rows are read under the key of their time")

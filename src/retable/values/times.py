@@ -178,8 +178,8 @@ def _zero_dates(convert: Convert, gold: GoldType, rules: ValueRules) -> Convert:
         if gold.kind == "string":
             return text
         raise ZeroDate(
-            f"{text!r} is a date with a zero in it, which a {gold} cannot hold; set `zero_date` of the table's settings to "
-            f'"null" or "string"',
+            f"{text!r} is a date with a zero in it, and a {gold} cannot hold it; set `zero_date` of the table's "
+            f'settings to "null" or "string"',
             value=text,
         )
 

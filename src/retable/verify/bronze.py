@@ -45,8 +45,8 @@ def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verific
     table, state = find_gold(lake, name)
     if not feeds(lake.settings, source, state):
         raise InvalidSetting(
-            f"{name} is retired: sources.{source.name} leaves {state.table} out, so no message of it is decoded; let "
-            f"`include` and `exclude` take it, or verify it with --against ledger",
+            f"{name} is retired: sources.{source.name} leaves {state.table} out, so no message of it is decoded; "
+            f"change `include` and `exclude` so that they take it, or verify it with --against ledger",
             table=name,
         )
     floor = bronze_floor(lake, name, state, ledger)

@@ -106,11 +106,12 @@ def _between(chain: Chain, head: int, base: int | None) -> list[Made]:
 
 def _foreign(made: Made) -> Finding:
     counted = (
-        ", ".join(f"{name} {made.summary[name]}" for name in _SHOWN if name in made.summary) or "it tells nothing more"
+        ", ".join(f"{name} {made.summary[name]}" for name in _SHOWN if name in made.summary)
+        or "its summary says nothing more"
     )
     when = f"{datetime.fromtimestamp(made.time_ms / 1000, UTC):%FT%TZ}"
     if run := _run_of(made):
-        what = f"{made.operation} at {when} by the run {run}, which left no ledger row: run its window again"
+        what = f"{made.operation} at {when} by the run {run}, which wrote no ledger row: run its window again"
         return Finding("RUN_UNRECORDED", str(made.id), what)
     return Finding("FOREIGN_COMMIT", str(made.id), f"{made.operation} at {when}: {counted}")
 
@@ -133,8 +134,8 @@ def _lost(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
     for snapshot, when in named.cuts.items():
         if snapshot not in chain.snapshots:
             if when.timestamp() * 1000 > oldest:
-                found.append(Finding("SNAPSHOT_LOST", str(snapshot), f"a run left it by {when:%FT%TZ}; it is gone"))
+                found.append(Finding("SNAPSHOT_LOST", str(snapshot), f"a run recorded it at {when:%FT%TZ}; it is gone"))
         elif snapshot not in ancestors and chain.snapshots[snapshot].time_ms >= max(known_since, mended):
-            what = f"a run left it by {when:%FT%TZ}; main was moved to {current}, which is not above it"
+            what = f"a run recorded it at {when:%FT%TZ}; main was moved to {current}, which does not descend from it"
             found.append(Finding("MAIN_MOVED", str(snapshot), what))
     return found

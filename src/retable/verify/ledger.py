@@ -53,7 +53,7 @@ def check_applied(state: GoldState, replayed: Sequence[LedgerRow]) -> list[Findi
     for row in replayed:
         held = state.applied.get(row.window)
         if row.window >= oldest and row.counts.get("rows") and row.identity != held:
-            what = f"gold holds {held or 'nothing'} of it, and the ledger counted {row.identity}"
+            what = f"gold has {held or 'nothing'} of it, and the ledger recorded {row.identity}"
             found.append(Finding("APPLIED_OTHERWISE", row.window, what))
     return found
 
@@ -78,7 +78,7 @@ def _accounts(lake: Lake, source: str, windows: Sequence[Window], ledger: Sequen
 def _dropped_notes(lake: Lake, source: str) -> Iterator[str]:
     for layer in KEPT_LAYERS:
         if kept := kept_from(lake, layer, source):
-            yield f"{layer} is kept from {kept} on: of the windows before, only what the ledger counted was looked at"
+            yield f"{layer} is kept from {kept} on: for earlier windows, only the counts of the ledger were checked"
 
 
 def _accounts_of(

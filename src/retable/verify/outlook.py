@@ -27,10 +27,10 @@ from retable.settings.sources import Source
 
 StaleCause = Literal["main", "settings", "schema", "silver", "decoder"]
 CAUSES: dict[StaleCause, str] = {
-    "main": "gold's main branch was rolled back: all rows of the table are written anew",
+    "main": "gold's main branch was rolled back: all rows of the table are written again",
     "settings": "the settings that decide how the table is decoded and typed have changed since",
     "schema": "another schema of the table was imported since",
-    "silver": "the window was decoded anew, and not replayed since",
+    "silver": "the window was decoded again, and not replayed since",
     "decoder": "the window was decoded by another version of the format's decoder",
 }
 

@@ -138,7 +138,7 @@ class Rebuild:
             return
         raise NotKept(
             f"{self.history.name}: bronze no longer has all of its messages (retention.bronze), and without them "
-            f"nothing folds a table without a key, or one whose key changed; verify it with --against ledger"
+            f"a table without a key, or whose key changed, cannot be folded; verify it with --against ledger"
         )
 
     # --- tracing -------------------------------------------------------------------------------------------------
@@ -174,9 +174,13 @@ class Rebuild:
             return self._state.identity
         named = [identity for identity, name in known.items() if name == self._state.table]
         if not named:
-            raise TableError(f"no message and no statement of the source speaks of {self._state.table}")
+            raise TableError(f"no message and no statement of the source names {self._state.table}")
         self.findings.append(
-            Finding("IDENTITY", self._state.identity, f"by its source, the table of this name began as {named[-1]}")
+            Finding(
+                "IDENTITY",
+                self._state.identity,
+                f"according to its source, the table of this name began as {named[-1]}",
+            )
         )
         return named[-1]
 
@@ -256,7 +260,7 @@ class Rebuild:
         found: list[Values] = []
         for key, winner in folded.winners.items():
             if winner.base is not None and self._source_history.floor is None:
-                what = "changes tell only some columns of a row that no message brought"
+                what = "changes contain only some columns of a row, and no message contains the whole row"
                 self.findings.append(Finding("ROW_MISSING", f"key {key!r}", what))
             elif winner.row is not None and winner.base is None:
                 found.append((*winner.row, format_sequence(winner.sequence, winner.part)))

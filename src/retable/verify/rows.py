@@ -53,7 +53,7 @@ def compare_rows(source_history: SourceHistory, gold: Gold, events: Spill, share
     try:
         rebuild = Rebuild(_as_known(source_history, gold.state), gold.state, events)
     except TableError as error:
-        what = f"its source's messages make no table ({error.code}: {error.message})"
+        what = f"no table can be built from its source's messages ({error.code}: {error.message})"
         return Verification("bronze", {}, (Finding("NOT_REBUILT", gold.name, what),), tuple(notes))
     compared = _Compared(gold, rebuild, notes, source_history.floor)
     found = compared.run(max(events.rows, gold.rows.rows), share)
@@ -87,8 +87,8 @@ def _notes(state: GoldState) -> list[str]:
     if hold is None:
         return []
     if hold.position is None:
-        words = "compared with the windows that it took; out of their order, it may hold events of others too"
-        return [f"gold is held as it stands ({hold.code}): {words}"]
+        words = "compared with the windows that it took; if they were out of order, it may also have events of others"
+        return [f"gold is held as it is now ({hold.code}): {words}"]
     return [f"gold is held at {hold.position} ({hold.code}): compared up to there"]
 
 
@@ -143,7 +143,7 @@ class _Compared:
         found = RowDifference()
         inner = min(-(-rows // (ROWS_AT_ONCE * share.of)) or 1, MOST_PARTS // share.of)
         if self._rebuild.key_changes:
-            self._notes.append("its primary key changed, so all of it was compared, at once in memory")
+            self._notes.append("its primary key changed, so the whole table was compared, at once in memory")
             inner, share = 1, Share()
         if not keys:
             self._compare_bags(found, inner * share.of, share)
@@ -161,7 +161,7 @@ class _Compared:
             comparison.add(found, standing if self._floor is None else self._decided(standing, folded, on), wanted)
         if self._floor is not None:
             what = f"{found.left} of {self._gold.rows.rows} rows of gold were compared"
-            self._notes.append(f"{what}: the others stand on messages that bronze no longer has (retention.bronze)")
+            self._notes.append(f"{what}: the others depend on messages that bronze no longer has (retention.bronze)")
         return found
 
     def _decided(self, standing: Iterable[Values], folded: Folded, on: tuple[int, ...]) -> Iterator[Values]:
@@ -175,7 +175,7 @@ class _Compared:
     def _compare_bags(self, found: RowDifference, parts: int, share: Share) -> None:
         """Compare whole rows. A part has some of the sequences, so only the sum over all parts is meaningful."""
         if share.of > 1:
-            self._notes.append("the table has no key, so all of it was compared")
+            self._notes.append("the table has no key, so the whole table was compared")
         counts: Counter[Values] = Counter()
         if parts > 1:
             self._rebuild.deal(parts)
@@ -184,7 +184,7 @@ class _Compared:
                 counts[comparable(tuple(row[at] for at in self._shared))] += count
         owed = -sum(count for count in counts.values() if count < 0)
         if owed:
-            self._notes.append(f"{owed} rows were deleted more often than they came")
+            self._notes.append(f"{owed} rows were deleted more often than inserted")
         standing = (row[:-1] for row in self._standing(0))
         Comparison(tuple(self._names), self._kinds, ()).add(found, standing, (+counts).elements())
 

@@ -120,13 +120,13 @@ def _at(name: str, table: Table, asked: str) -> int | None:
     past = [entry.snapshot_id for entry in entries if entry.timestamp_ms <= time.timestamp() * 1000]
     first = table.metadata.snapshot_by_id(entries[0].snapshot_id) if entries else None
     if not past and first is not None and first.parent_snapshot_id is not None:
-        raise NotFound(f"{name}: what stood at {asked} has expired", table=name)
+        raise NotFound(f"{name}: the snapshot of {asked} has expired", table=name)
     return past[-1] if past else None
 
 
 def _unknown(name: str, asked: str) -> NotFound:
     return NotFound(
-        f"{asked!r} is no state of {name}; name a state by `now`, a window (20260301T0500Z), a snapshot's number, "
+        f"{asked!r} is not a state of {name}; name a state by `now`, a window (20260301T0500Z), a snapshot's number, "
         f"a tag, or a time with its zone (2026-03-01T05:00:00Z)",
         table=name,
     )

@@ -96,7 +96,9 @@ def _check_ranges(windows: Sequence[Window]) -> list[Finding]:
             before = last.get(each.address)
             if before is not None and before.epoch == each.epoch and before.end != each.begin:
                 code = "POSITION_GAP" if each.begin > before.end else "POSITION_TWICE"
-                what = f"{each.topic}/{each.partition} begins at {each.begin}, and ended at {before.end} before"
+                what = (
+                    f"{each.topic}/{each.partition} begins at {each.begin}, and its range before ends at {before.end}"
+                )
                 found.append(Finding(code, window.name, what))
             last[each.address] = each
     return found
@@ -115,7 +117,7 @@ def _check_landed(accounts: Accounts) -> Iterable[tuple[str, str]]:
         code = "MESSAGES_LOST" if accounts.bronze < landed else "MESSAGES_ADDED"
         yield code, f"bronze has {accounts.bronze} messages, and {landed} were landed"
     if decode is not None and landed is not None and decode.get("landed", 0) != landed:
-        yield "UNBALANCED", f"{landed} messages were landed, and {decode.get('landed', 0)} came to be decoded"
+        yield "UNBALANCED", f"{landed} messages were landed, and decode read {decode.get('landed', 0)}"
 
 
 def _check_decoded(accounts: Accounts) -> Iterable[tuple[str, str]]:
@@ -135,7 +137,7 @@ def _check_decoded(accounts: Accounts) -> Iterable[tuple[str, str]]:
         if there != wanted:
             yield f"{what.upper()}_DIFFERS", f"{what} has {there} rows of it, and the ledger counted {wanted}"
     if len(accounts.unseen) > sums["excluded"] + sums["ignored"] + sums["erased"]:
-        words = "are neither event nor note nor in quarantine"
+        words = "are neither events nor notes, and not in quarantine"
         yield "MESSAGE_UNACCOUNTED", f"{len(accounts.unseen)} messages {words}: {_format_addresses(accounts.unseen)}"
     if accounts.unknown:
         yield "EVENT_WITHOUT_MESSAGE", f"bronze has no message at {_format_addresses(accounts.unknown)}"
@@ -146,7 +148,7 @@ def _check_replayed(accounts: Accounts) -> Iterable[tuple[str, str]]:
     if replay is None:
         return
     if not accounts.fresh:
-        yield "DECODED_SINCE", "it was decoded anew, and not replayed since"
+        yield "DECODED_SINCE", "it was decoded again, and not replayed since"
         return
     try:
         check_rows(replay)

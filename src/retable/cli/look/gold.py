@@ -58,7 +58,7 @@ def rows(
     _, state = find_gold(lake, table)
     snapshot = None if as_of is None else snapshot_of_cut(lake, table, as_of)
     if as_of is None and state.hold is not None:
-        say(f"{table} is held: it stands at its last state before {state.hold.place or 'its first row'}")
+        say(f"{table} is held: it shows its last state before {state.hold.place or 'its first row'}")
     if limit == 0 or (as_of is not None and snapshot is None):
         return
     batches = read_rows(lake, table, snapshot, limit, all_columns)

@@ -21,7 +21,7 @@ app = typer.Typer()
 _DONE_BY = {"land": "landed", "decode": "decoded", "replay": "replayed"}
 
 
-_LEFT_OUT = "the settings take it now, and did not when these windows were decoded"
+_LEFT_OUT = "the settings include it now, but did not when these windows were decoded"
 
 
 @app.command()
@@ -93,7 +93,7 @@ def _steps(outlook: Outlook) -> list[str]:
         waiting = f"; {outlook.arrived} new {outlook.unit} wait" if outlook.arrived else ""
         steps.append(f"it is paused, and no new window is recorded: {outlook.paused}{waiting}")
     elif outlook.arrived:
-        ended = "" if outlook.ended is None else f"; {outlook.ended} windows have ended since the last recorded one"
+        ended = "" if outlook.ended is None else f"; {outlook.ended} windows have ended since the last recorded window"
         steps.append(f"`retable run {outlook.source}` would record {outlook.arrived} new {outlook.unit}{ended}")
     if outlook.waiting:
         stages = Counter(outlook.waiting.values())
@@ -103,22 +103,22 @@ def _steps(outlook: Outlook) -> list[str]:
         start, end = (format_time(time) for time in outlook.again)
         windows, tables = ({getattr(each, name) for each in outlook.stale} for name in ("window", "table"))
         again = [f"{len(windows)} stale windows of {len(tables)} tables"] if windows else []
-        again += [f"those that left {len(outlook.left_out)} tables out"] if outlook.left_out else []
-        words = f"would run {' and '.join(again)} again, and all between"
+        again += [f"the windows that left out {len(outlook.left_out)} tables"] if outlook.left_out else []
+        words = f"would run {' and '.join(again)} again, and all windows between them"
         steps.append(f"`retable run {outlook.source} --from {start} --to {end}` {words}")
     if outlook.moved:
-        steps.append(f"`retable rebuild {' '.join(outlook.moved)} --reason ...` brings the rows where they go now")
+        steps.append(f"`retable rebuild {' '.join(outlook.moved)} --reason ...` moves the rows to where they go now")
     if outlook.held:
-        steps.append(f"{len(outlook.held)} held tables take nothing above their hold: `retable hold list` says why")
+        steps.append(f"{len(outlook.held)} held tables apply nothing after their hold: `retable hold list` says why")
     return [*(steps or ["nothing is stale, held or behind"]), *_kept(outlook)]
 
 
 def _kept(outlook: Outlook) -> list[str]:
     """The oldest kept window, and the meaning for earlier windows."""
     words = {
-        "bronze": "no window before can be decoded again",
-        "silver": "it is the horizon: before it gold stands for all there was",
-        "quarantine": "what was accepted as lost before is gone",
+        "bronze": "earlier windows cannot be decoded again",
+        "silver": "it is the horizon: earlier changes are only in gold's state",
+        "quarantine": "earlier rows that were accepted as lost are dropped",
     }
     return [f"{layer} is kept from {window} on; {words[layer]}" for layer, window in outlook.kept_from.items()]
 

@@ -33,7 +33,7 @@ from retable.settings.sources import SourceSettings
 
 app = typer.Typer()
 
-_REBUILD = "`retable rebuild {} --reason ...` brings the rows where they go now"
+_REBUILD = "`retable rebuild {} --reason ...` moves the rows to where they go now"
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
 
@@ -109,7 +109,7 @@ def status(
     words = [late.verdict.words for source in sources for late in find_late(lake, source, moment)]
     if held or quarantined:
         words.append(
-            f"{held} tables are held and {quarantined} messages or rows quarantined: `retable hold list`, "
+            f"{held} tables are held and {quarantined} messages or rows are quarantined: `retable hold list`, "
             f"`retable quarantine list`"
         )
     words += [line for source in found for line in source.unfinished]
@@ -148,7 +148,7 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
         standing=drained if proven.watermark is None else proven,
         paused=source.paused,
         unfinished=[
-            f"{name}: {each.words}; {each.command(name)} goes on with it" for name, each in _unfinished(lake, source)
+            f"{name}: {each.words}; {each.command(name)} continues it" for name, each in _unfinished(lake, source)
         ],
         kept_from={layer: window for layer in KEPT_LAYERS if (window := kept_from(lake, layer, source.name))},
     )
@@ -156,8 +156,8 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
 
 def _clashing(gold: str, clashes: int) -> str:
     return (
-        f"{gold}: of {clashes:,} of its keys, several of the tables that go into it have a row; with `shard_in_key` "
-        f"readers see which row is of which table"
+        f"{gold}: {clashes:,} of its keys have rows in several of the tables that go into it; with `shard_in_key` "
+        f"readers see the table of each row"
     )
 
 

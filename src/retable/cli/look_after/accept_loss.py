@@ -33,7 +33,7 @@ def accept_loss(
     for table, (source, state) in found.items():
         losses = open_losses(lake, source, table, state, read_progress(lake, source).free_until)
         if not losses:
-            say(f"no lost positions keep {table} from being complete")
+            say(f"there are no lost positions that keep {table} from being complete")
             continue
         actions += [ActionRow(source.name, ACCEPT_LOSS, loss.of(state), reason, who, moment) for loss in losses]
         total, where = sum(loss.positions for loss in losses), ", ".join(sorted({loss.window for loss in losses}))

@@ -42,7 +42,7 @@ def accept_rows(
         if suspects:
             say(f"accepted: {sum(row.rows for row in suspects):,} suspect rows of {table} are right")
         if halves:
-            say(f"accepted: the rows of {table} are right of which {len(halves):,} updates came by half")
+            say(f"accepted: the rows of {table} with {len(halves):,} updates of which only half arrived are right")
         if not targets:
             say(f"no rows of {table} are in doubt")
     append_rows(lake, rows)

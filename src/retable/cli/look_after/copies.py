@@ -22,7 +22,7 @@ app = typer.Typer()
 _TOOLS = {
     PostgresCatalog: "back it up with PostgreSQL's own tools: pg_dump --table 'iceberg_*'",
     RestCatalog: "back it up with the tools of the server that keeps it",
-    GlueCatalog: "AWS keeps it; `aws glue get-tables` writes down what it names",
+    GlueCatalog: "AWS keeps it; `aws glue get-tables` prints its tables",
 }
 
 
@@ -46,7 +46,7 @@ def copy(
         print_line(f"catalog = {toml_string(f'sqlite:///{copied.settings.catalog}')}")
     print_line(f"warehouse = {toml_string(str(copied.settings.warehouse))}")
     if not copied.has_catalog:
-        say("name a catalog of its own there, then `retable recover` fills it")
+        say("add a separate catalog to these settings, then `retable recover` fills it")
 
 
 @app.command()
@@ -63,7 +63,7 @@ def backup(
     file = lake.settings.lake.catalog_file
     if file is None:
         tool = _TOOLS[type(lake.settings.lake.catalog)]
-        raise InvalidSetting(f"the catalog {lake.settings.lake.catalog} is no file of this machine; {tool}")
+        raise InvalidSetting(f"the catalog {lake.settings.lake.catalog} is not a file on this machine; {tool}")
     target = to / f"{file.stem}-{now():%Y%m%dT%H%M%SZ}{file.suffix}" if to.is_dir() else to
     with explained(lake.settings.lake):
         back_up(file, target)

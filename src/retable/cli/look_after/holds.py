@@ -28,7 +28,7 @@ from retable.schema_history.history import Hold
 
 app = typer.Typer(no_args_is_help=True, help="List tables that are stopped at a position, and let them continue.")
 
-_HOW = "say how the table goes on: --retry, --skip, --as 'ALTER ...', --approve, --reject or --rebuild, one of them"
+_HOW = "say how the table continues: give one of --retry, --skip, --as 'ALTER ...', --approve, --reject or --rebuild"
 
 
 @app.command("list")
@@ -95,9 +95,9 @@ def release_hold(
         raise typer.BadParameter(_HOW)
     (way,) = ways
     if way == "as" and len(tables) > 1:
-        raise typer.BadParameter("--as gives one statement of one table: name that one alone")
+        raise typer.BadParameter("--as gives one statement for one table: name only that table")
     if repeats and way != "skip":
-        raise typer.BadParameter("--repeats belongs to --skip")
+        raise typer.BadParameter("--repeats is only valid with --skip")
     go_on(lake_to_write(ctx), tables, way, reason, statement, repeats=repeats, yes=yes)
 
 
@@ -117,7 +117,7 @@ def go_on(
         for line in release.words:
             say(line)
     if not yes:
-        typer.confirm("Go on?", abort=True, err=True)
+        typer.confirm("Continue?", abort=True, err=True)
     _act(lake, releases, reason)
 
 
@@ -133,7 +133,7 @@ def _plan(lake: Lake, table: str, way: Way, statement: str | None, *, repeats: b
         return plan_rebuild(table, waiting)
     if state.hold is None:
         raise NotFound(
-            f"{table} is not held; `retable rebuild` makes it anew, and `retable hold list` shows what is held",
+            f"{table} is not held; `retable rebuild` builds it again, and `retable hold list` shows what is held",
             table=table,
         )
     release = plan_release(table, state, state.hold, way, statement, waiting, lambda: spoken_dialect(lake, source))

@@ -57,5 +57,5 @@ def migrate(
             step.run()
             say(f"[{number}/{len(steps)}] {step.table}: {step.does} · {step.rows:,} rows")
     say(
-        f"the lake has layout {LAYOUT}; `retable run SOURCE` goes on, `retable upkeep` drops what nobody needs any more"
+        f"the lake has layout {LAYOUT}; `retable run SOURCE` continues, `retable upkeep` drops what is no longer needed"
     )

@@ -125,7 +125,7 @@ def accept_quarantined(
         return
     moment = now()
     append_rows(lake, [ActionRow(row.source, ACCEPT, row.id, reason, user(), moment)])
-    say(f"accepted as lost: {row.id} of {row.table_name or 'no table that it names'} ({row.code}: {row.reason})")
+    say(f"accepted as lost: {row.id} of {row.table_name or 'an unknown table'} ({row.code}: {row.reason})")
     record(lake, lake.settings.source(row.source), moment)
 
 
@@ -153,7 +153,7 @@ def redecode_quarantined(
         if row.source == name and window in (None, row.window)
     ]
     if not chosen:
-        say("nothing of that is quarantined and not accepted; `retable quarantine list` shows what is")
+        say("nothing to decode again: all of that is accepted or not in quarantine; see `retable quarantine list`")
         return
     words = []
     with running_spark(lake.settings) as spark:
@@ -193,20 +193,21 @@ def _redecode(lake: Lake, source: Source, rows: Sequence[QuarantineRow], spark: 
     with WindowProgress(len(windows)) as progress:
         for number, window in enumerate(windows, start=1):
             if _has_cut_lines(lake, source, window):
-                reports += _land_anew(lake, source, window, spark)
+                reports += _land_again(lake, source, window, spark)
             stages = _stages(lake, source, window)
             reports += run_window(lake, source, number, window, stages, spark, progress)
     left = [row for window in windows for row in list_quarantined(lake, source.name, window)]
     ids, places = {row.id for row in left}, {(row.window, *_place(row)) for row in left}
     gone = sum((row.window, *_place(row)) not in places for row in rows)
     moved = sum(row.id not in ids for row in rows) - gone
-    words = [f"{gone:,} of {len(rows):,} left quarantine", f"{moved:,} are refused otherwise now" if moved else ""]
-    words.append(f"{len(left):,} stand there in these windows")
+    words = [f"{gone:,} of {len(rows):,} left quarantine"]
+    words.append(f"{moved:,} are refused at another stage or row now" if moved else "")
+    words.append(f"{len(left):,} are in quarantine in these windows")
     say(f"{source.name}: {'; '.join(filter(None, words))}")
     became = _replayed(lake, source, windows)
     became.subtract(before)
     more = [f"{became[what]:+,} {what}" for what in _VERDICTS if became[what]]
-    say(f"{source.name}: what became of rows in these windows: {', '.join(more) or 'nothing else than before'}")
+    say(f"{source.name}: changes in the outcomes of rows in these windows: {', '.join(more) or 'none'}")
     try:
         call_attention(lake, source, reports)
     except NeedsAttention as attention:
@@ -243,13 +244,13 @@ def _has_cut_lines(lake: Lake, source: Source, window: str) -> bool:
         return len(scan.to_arrow()) > 0
 
 
-def _land_anew(lake: Lake, source: Source, window: str, spark: Any) -> list[StageReport]:
+def _land_again(lake: Lake, source: Source, window: str, spark: Any) -> list[StageReport]:
     # Loading Spark's entry point loads PySpark, which takes longer than most commands that do not need it.
     from retable.land.spark import land_window
 
     this = new_run()
     try:
-        return [land_window(spark, lake, source, window, this.id, this.now, anew=True)]
+        return [land_window(spark, lake, source, window, this.id, this.now, again=True)]
     except PositionsLost as lost:
         say(f"the lines that landing cut stay as they are: {lost.message}")
         return []
@@ -281,7 +282,7 @@ def _find(lake: Lake, ids: Iterable[str]) -> list[QuarantineRow]:
 
 
 def _no_such(wanted: str) -> NotFound:
-    return NotFound(f"nothing of the ID {wanted!r} is quarantined; `retable quarantine list` prints them")
+    return NotFound(f"no quarantined message or row has the ID {wanted!r}; `retable quarantine list` prints the IDs")
 
 
 def _message(lake: Lake, row: QuarantineRow) -> dict[str, bytes]:
@@ -319,6 +320,6 @@ def _hint(row: QuarantineRow) -> str | None:
     if row.stage != "replay" or row.code != "BAD_VALUE" or row.table_name is None:
         return None
     return (
-        f'where the column should take such values: [tables."{row.table_name}"] types = {{ COLUMN = "string" }}, then '
+        f'if the column should accept such values: [tables."{row.table_name}"] types = {{ COLUMN = "string" }}, then '
         f"`retable quarantine redecode --id {row.id}`"
     )

@@ -70,12 +70,12 @@ def recover(
     say(f"recovered {len(findings.tables):,} tables" + ("" if kept is None else f"; the former catalog is {kept}"))
     for name in lacking:
         say(f"{name} is held: it lacks its last commits; `retable rebuild {name}` replays them")
-    say("`retable status` shows the lake; `retable run SOURCE` goes on behind the newest run")
+    say("`retable status` shows the lake; `retable run SOURCE` continues after the newest run")
 
 
 def _rewrite(warehouse: Warehouse, former: str, yes: bool) -> None:
     count = sum(1 for _ in warehouse.tables())
-    say(f"{count:,} tables of {warehouse.address} hold addresses of {former}")
+    say(f"{count:,} tables of {warehouse.address} contain addresses of {former}")
     if not yes:
         typer.confirm("Rewrite these addresses, in place?", abort=True, err=True)
     with WindowProgress(1) as progress:
@@ -83,7 +83,7 @@ def _rewrite(warehouse: Warehouse, former: str, yes: bool) -> None:
         done = rewrite_addresses(warehouse, former, progress.step)
     say(f"rewrote the addresses in {done.files:,} files")
     for path in done.missing:
-        say(f"warning: {path} is named by a table, and is not there")
+        say(f"warning: a table names {path}, but there is no such file")
 
 
 def _show(findings: Findings, changes: list[Difference], counted: str) -> None:
@@ -91,7 +91,7 @@ def _show(findings: Findings, changes: list[Difference], counted: str) -> None:
     for folder in findings.unnamed:
         say(f"left out: {folder} does not say which table it is; an older Retable wrote it")
     for folder in findings.damaged:
-        say(f"left out: every metadata file of {folder} is damaged; what was in that table must be made again")
+        say(f"left out: every metadata file of {folder} is damaged; the contents of that table must be built again")
     if changes:
         print_table(["TABLE", "DIFFERENCE"], [[each.name, each.words] for each in changes])
 
@@ -112,7 +112,7 @@ def _check(findings: Findings, warehouse: Warehouse) -> None:
             for choice in each.choices:
                 say(f"    --take {choice}")
         raise NotFound(
-            f"the warehouse {warehouse.address} does not tell which metadata files count; run this again with "
+            f"it is not clear which metadata files of the warehouse {warehouse.address} count; run this again with "
             f"one --take for each of these tables"
         )
     if not findings.tables:

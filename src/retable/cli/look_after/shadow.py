@@ -42,7 +42,7 @@ def build(
     with WindowProgress(1) as progress, running_spark(lake.settings) as spark:
         progress.begin(1, source, "shadow")
         _entry_points().build(spark, lake, ask, reason, user(), this.id, this.now, progress.step)
-    say(f"built beside gold: {', '.join(ask.tables)}; `retable shadow diff {source}` shows how they differ")
+    say(f"built next to gold: {', '.join(ask.tables)}; `retable shadow diff {source}` shows how they differ")
 
 
 @app.command()
@@ -88,7 +88,7 @@ def drop(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
         say(f"{source} has no shadow")
         return
     append_rows(lake, [ActionRow(name, "shadow drop", ", ".join(gone), reason, user(), this.now)])
-    say(f"dropped the shadow of {source}; gold is as it was")
+    say(f"dropped the shadow of {source}; gold is unchanged")
 
 
 def differences(lake: Lake, source: str) -> Iterator[ShadowDifference]:
@@ -108,7 +108,7 @@ def words_of(found: ShadowDifference) -> list[str]:
     if found.held is not None:
         lines.append(f"    the shadow is held: {found.held}")
     if found.moved:
-        lines.append("    gold has changed since the shadow was built: what came since is only in gold here")
+        lines.append("    gold has changed since the shadow was built: the newer changes are only in gold")
     lines += [f"    {n:,} changes do not fit the shadow: {code}, {reason}" for code, n, reason in found.rejected]
     return lines
 

@@ -80,11 +80,11 @@ def _print_plans(lake: Lake, chosen: Sequence[TablePlace], as_json: bool) -> Non
         print_table(["TABLE", *map(_heading, _SIZES), "TO COMPACT", "TO EXPIRE"], rows)
     for place in chosen:
         if place.damage is not None:
-            say(f"{place.name} is left alone: {place.damage.message}")
+            say(f"{place.name} is skipped: {place.damage.message}")
     for name, cut in cuts.items():
         for line in _cut_lines(name, cut):
             say(line)
-    say(f"{len(rows)} of {len(plans)} tables want work; orphan files are only looked for when it is done")
+    say(f"{len(rows)} of {len(plans)} tables need work; a dry run does not look for orphan files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,8 @@ def _cut_lines(name: str, cut: _Cut) -> list[str]:
     lines = [f"{name}: {note}" for note in cut.notes]
     if cut.then == cut.now:
         return lines + ([] if cut.now is None else [f"{name} is kept from {cut.now} on"])
-    return [*lines, f"{name}: windows before {cut.then} go; it is kept from {cut.now or 'its first window'} on now"]
+    kept = f"now it is kept from {cut.now or 'its first window'} on"
+    return [*lines, f"{name}: windows before {cut.then} would be dropped; {kept}"]
 
 
 def _print_kept(kept: Sequence[UpkeepResult], as_json: bool) -> None:
@@ -129,7 +130,7 @@ def _print_kept(kept: Sequence[UpkeepResult], as_json: bool) -> None:
         for note in each.notes:
             say(f"{each.table}: {note}")
         if each.left is not None:
-            say(f"{each.table} is left alone: {each.left}")
+            say(f"{each.table} is skipped: {each.left}")
     say(f"{len(worked)} of {len(kept)} tables were worked on")
 
 

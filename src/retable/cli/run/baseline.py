@@ -134,7 +134,7 @@ def find_table(lake: Lake, table: str) -> KnownTable:
             if called(name) == table:
                 return KnownTable(source, name, None, called(lake.settings.target(name) or name))
     raise NotFound(
-        f"there is no table {table}; before its first change it is known by `retable schema import SOURCE`", table=table
+        f"there is no table {table}; before its first change, `retable schema import SOURCE` declares it", table=table
     )
 
 
@@ -146,7 +146,7 @@ def _position_now(lake: Lake, known: KnownTable, copy: Copy, schema: Schema) -> 
 
 def _asked(at: str | None) -> str:
     if at is None:
-        raise InvalidSetting(f"files do not say as of which position they are; say it with --at epoch:hi or {START}")
+        raise InvalidSetting(f"files do not contain their position; give it with --at epoch:hi or {START}")
     return at
 
 
@@ -184,19 +184,20 @@ def part_of(lake: Lake, known: KnownTable, given: str | None) -> tuple[str, int]
     parts = {part for part in (known.state.high_water if known.state else {}) if part}
     if given is None and len(parts) > 1:
         raise InvalidSetting(
-            f"its changes come in {len(parts)} partitions, which nothing orders; a baseline has no place"
+            f"its changes come in {len(parts)} partitions without a common order, so a baseline has no position"
         )
     text = given or next(iter(parts), None)
     if text is None:
         if scope_of(lake, known.source) == "partition":
             raise InvalidSetting(
-                f"changes of {known.source.name} compare inside a partition of the queue alone, and nothing tells that "
-                f"of {known.name} yet; say it with --partition TOPIC/N: `retable check {known.source.name}` lists them"
+                f"changes of {known.source.name} are only ordered inside a partition of the queue, and that of "
+                f"{known.name} is not known yet; give it with --partition TOPIC/N: `retable check {known.source.name}` "
+                f"lists the partitions"
             )
         return None
     topic, _, number = text.rpartition("/")
     if not topic or not number.isdecimal():
-        raise InvalidSetting(f"{text!r} is no partition of a queue; write it as topic/0")
+        raise InvalidSetting(f"{text!r} is not a partition of a queue; write it as topic/0")
     return topic, int(number)
 
 

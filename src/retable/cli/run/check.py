@@ -33,7 +33,7 @@ def check(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None
         _tell(source, found)
         warn_of_patterns(lake, source, (table.name for table in found.tables))
     if found.needs_attention:
-        raise NeedsAttention("a run as things are would hold a table or quarantine a message")
+        raise NeedsAttention("a run now would hold a table or quarantine a message")
 
 
 def _facts(found: Checked) -> dict[str, object]:
@@ -74,15 +74,15 @@ def _table_facts(table: SampledTable) -> dict[str, object]:
 
 def _tell(source: str, found: Checked) -> None:
     size = sum(place.size for place in found.places)
-    say(f"{source}: {len(found.places)} objects or partitions, {size:,} bytes or positions in all")
-    say(f"{found.messages:,} messages were looked at; {found.statements:,} statements are among their events")
+    say(f"{source}: {len(found.places)} objects or partitions, {size:,} bytes or positions in total")
+    say(f"{found.messages:,} messages were read; {found.statements:,} statements are among their events")
     if found.hours is not None:
         say(
-            "the names of its objects tell their hour, and `hour` is not set, so each belongs to the window of its "
-            f"modification time: `hour = '{found.hours.pattern}'` reads it; set it before the first run"
+            "the names of its objects contain their hour, but `hour` is not set, so each belongs to the window of its "
+            f"modification time: `hour = '{found.hours.pattern}'` reads the hour; set it before the first run"
         )
     for code, (count, first) in found.refused.items():
-        say(f"{count:,} do not decode, {code}: {first}")
+        say(f"{count:,} messages do not decode, {code}: {first}")
     rows = [(_name(t), t.gold, _key(t), _types(t), _outcome(t)) for t in found.tables]
     if rows:
         print_table(("TABLE", "GOLD", "KEY", "TYPES", "A RUN WOULD"), rows)
@@ -94,8 +94,8 @@ def _tell(source: str, found: Checked) -> None:
     if found.declared:
         names = ", ".join(map(str, found.declared[:_SHOWN])) + ", ..." * (len(found.declared) > _SHOWN)
         say(
-            f"{len(found.declared)} tables are declared by the snapshot alone, and have no row among these: {names}; "
-            'each comes with its first row, or at once with snapshot_tables = "all"'
+            f"only the snapshot declares {len(found.declared)} tables, and no row among these is theirs: {names}; "
+            'each is created with its first row, or at once with snapshot_tables = "all"'
         )
 
 
@@ -104,7 +104,8 @@ def _name(table: SampledTable) -> str:
 
 
 def _key(table: SampledTable) -> str:
-    return f"{', '.join(table.keys)} ({table.key})" if table.keys else "none: a bag of rows, unless settings name one"
+    none = "none: rows without a key, unless the settings name one"
+    return f"{', '.join(table.keys)} ({table.key})" if table.keys else none
 
 
 def _types(table: SampledTable) -> str:
@@ -118,12 +119,12 @@ def _outcome(table: SampledTable) -> str:
     if not table.taken:
         return "leave it out, as the settings say"
     if table.clash:
-        return f"hold it: {table.clash} has the name too"
+        return f"hold it: {table.clash} has the same gold name"
     if table.hold:
         return f"keep it held: {table.hold}"
     if table.stops:
         return printable(f"hold it: {table.stops}")
-    does = "make it" if table.state is None else "go on with it"
+    does = "make it" if table.state is None else "continue it"
     does += ", until the source drops it" if table.dropped else ""
     refused = sum(count for count, _ in table.refused.values())
     return f"{does} without {refused:,} rows that do not fit" if refused else does

@@ -53,7 +53,7 @@ def init(
     if (from_files is None) == (from_kafka is None):
         raise typer.BadParameter("say where the messages are: --from-files FOLDER, or --from-kafka BOOTSTRAP")
     if from_kafka is None and (topics or kafka):
-        raise typer.BadParameter("--topics and --kafka belong to --from-kafka")
+        raise typer.BadParameter("--topics and --kafka are only valid with --from-kafka")
     target: Path = ctx.obj or Path("retable.toml")
     if target.exists():
         raise _exists(target)
@@ -74,7 +74,7 @@ def init(
     reading = inspection.reading
     found = f"{reading.decoded} of {reading.read} sampled messages are {reading.format.name}, {what}"
     say(f"{found}: {list_tables(reading)}")
-    say(f"{target} is written. Read in it what the messages cannot tell, then:")
+    say(f"{target} is written. Check in it what the messages do not contain, then:")
     say(f"    retable {_option(target)}check {name}")
     say(f"    retable {_option(target)}run {name}{_until(inspection)}")
 
@@ -88,8 +88,8 @@ def _access(given: list[str]) -> dict[str, str]:
             # The value is not shown: it may be a secret given instead of the name of its variable.
             raise InvalidSetting("--kafka takes NAME=VALUE; write it as --kafka username_env=ERP_USER")
         if name not in KafkaAccess.model_fields:
-            known = nearest(name, KafkaAccess.model_fields) or f"; there are {', '.join(KafkaAccess.model_fields)}"
-            raise InvalidSetting(f"--kafka {name} is no setting of brokers{known}")
+            known = nearest(name, KafkaAccess.model_fields) or f"; known are {', '.join(KafkaAccess.model_fields)}"
+            raise InvalidSetting(f"--kafka {name} is not a setting of brokers{known}")
         access[name] = os.path.abspath(Path(value).expanduser()) if name.endswith("_file") else value
     return access
 
@@ -116,7 +116,7 @@ def _write(target: Path, text: str) -> None:
 
 
 def _exists(target: Path) -> InvalidSetting:
-    return InvalidSetting(f"{target} is there already; name another file with --settings, or move it away")
+    return InvalidSetting(f"{target} exists already; name another file with --settings, or move it away")
 
 
 def _source_name(text: str, other: str = "files") -> str:

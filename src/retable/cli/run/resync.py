@@ -54,7 +54,7 @@ def resync(
     where = f"source epoch {target.position.epoch}" if at is None else format_start(str(target.position))
     append_rows(lake, [ActionRow(target.source, f"resync from {where}", table, reason, user(), this.now)])
     reports = replay_pieces(lake, known.source, pieces)
-    say(f"{table} starts anew at {where}: what its source loads from there on fills it")
+    say(f"{table} starts again at {where}: the rows that its source loads from there on fill it")
     if any(known.gold in report.held for report in reports):
         raise NeedsAttention(f"done, but {known.gold} is held: `retable hold list` says why")
 

@@ -74,7 +74,7 @@ def import_schema(
     else:
         _tell(plan, position, keeps)
     if plan.unread:
-        raise NeedsAttention(f"{len(plan.unread)} statements are not understood; what they say of a table is not known")
+        raise NeedsAttention(f"{len(plan.unread)} statements are not understood; what they declare is not known")
 
 
 def _read(origin: str, database: str | None, password_env: str | None) -> Schema:
@@ -82,7 +82,7 @@ def _read(origin: str, database: str | None, password_env: str | None) -> Schema
         return read_database(origin, read_variable(password_env) if password_env else None, database)
     path = Path(origin).expanduser()
     if not path.is_file():
-        raise NotFound(f"{origin} is no file, and no address such as jdbc:mysql://host:3306/shop", path=origin)
+        raise NotFound(f"{origin} is neither a file nor an address such as jdbc:mysql://host:3306/shop", path=origin)
     return read_dump(path, database)
 
 
@@ -117,7 +117,7 @@ def _tell(plan: ImportPlan, position: Sequence, keeps: bool) -> None:
         for line in words:
             print_line(printable(f"~ {name}: {line}"))
     for name in plan.gone:
-        print_line(f"- {printable(str(name))}: an earlier import told of it; it stays as it is")
+        print_line(f"- {printable(str(name))}: an earlier import declared it; it stays as it is")
     for each in plan.unread:
         where = f"line {each.line}: " if each.line else ""
         print_line(printable(f"? {where}{each.table or 'no table'}: {each.reason}"))
@@ -125,6 +125,6 @@ def _tell(plan: ImportPlan, position: Sequence, keeps: bool) -> None:
     left_out = f", {plan.left_out} left out by the settings" if plan.left_out else ""
     say(f"as of {format_position(position)}: {counts}{left_out}")
     if keeps:
-        say("kept; tables that have rows already take it with `retable plan` and a run again, or a rebuild")
+        say("stored; tables that have rows already use it after another run (see `retable plan`) or a rebuild")
     elif plan.rows:
-        say("nothing is kept yet: add --apply to keep this")
+        say("nothing is stored yet: add --apply to store this")

@@ -66,7 +66,7 @@ def run(
     if found.paused is not None:
         say(f"{source} is paused, and no new window is recorded: {found.paused}")
     if not windows:
-        say(f"nothing to do: no window of {source} waits there; `retable status` shows the windows")
+        say(f"nothing to do: no window of {source} waits in this range; `retable status` shows the windows")
         return
     try:
         _run_windows(lake, found, windows)

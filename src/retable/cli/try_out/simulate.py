@@ -109,7 +109,7 @@ def simulate(
     partitions = partitions or (1 if by_offset else 3)
     if by_offset and partitions > 1:
         raise InvalidSetting(
-            f"{source_format} has no order but the queue's, so its tables need one partition; leave it out"
+            f"only the queue orders messages of {source_format}, so tables need one partition; leave out --partitions"
         )
     first = _full_hour(now()) - hours * _HOUR if start is None else _full_hour(start)
     plan = _Plan(source_format, seed, hours, changes, partitions, first)
@@ -189,10 +189,10 @@ def _settings(history: History, plan: _Plan) -> str:
         'path   = "landing"',
         'layout = "kafka_dump"                # a line is a Kafka record with its address',
         f'format = "{plan.format}"',
-        "hour   = '(\\d{4}-\\d{2}-\\d{2}T\\d{2})'   # the name of an object says its hour",
-        'every  = "1h"                        # the length of a window; fixed with the first one',
+        "hour   = '(\\d{4}-\\d{2}-\\d{2}T\\d{2})'   # the name of an object contains its hour",
+        'every  = "1h"                        # the length of a window; fixed by the first one',
         f'start  = "{plan.start.isoformat()}"',
-        'time_zone = "UTC"                    # of the source\'s clock',
+        'time_zone = "UTC"                    # the time zone of the source\'s clock',
     ]
     known = FORMATS[plan.format]
     lines += [f"{name} = {json.dumps(setting)}" for name, setting in known.source.items()]
@@ -207,7 +207,7 @@ def _table(table: str, setting: TableSetting) -> list[str]:
     )
     return [
         "",
-        "# The table stood before the log began, and messages of this format do not say all of this.",
+        "# The table existed before the log began, and messages of this format do not contain all of this.",
         f"[tables.{json.dumps(table, ensure_ascii=False)}]",
         *([f"keys = {json.dumps(setting.keys, ensure_ascii=False)}"] if setting.keys else []),
         f"types = {{ {types} }}",
@@ -215,8 +215,9 @@ def _table(table: str, setting: TableSetting) -> list[str]:
 
 
 def _tell(folder: Path, plan: _Plan, messages: int, tables: list[str]) -> None:
-    say(f"{messages} {plan.format} messages of {plan.hours} hours are in {folder / 'landing'}, settings that read them")
-    say(f"in {folder / 'retable.toml'}, and in {folder / 'truth'} what gold must show: {', '.join(sorted(tables))}.")
+    say(f"{messages} {plan.format} messages of {plan.hours} hours are in {folder / 'landing'}.")
+    say(f"The settings that read them are in {folder / 'retable.toml'}.")
+    say(f"The rows that gold must have are in {folder / 'truth'}: {', '.join(sorted(tables))}.")
     say("Now:")
     say(f"    cd {folder}")
     say(f"    retable run {SOURCE} --to {plan.end:%Y-%m-%dT%H:%M:%SZ}")

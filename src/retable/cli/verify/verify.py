@@ -37,7 +37,7 @@ class VerifyAgainst(StrEnum):
 def _share(text: str) -> Share:
     found = _SHARE.match(text)
     if found is None or int(found[1]) > int(found[2]):
-        raise typer.BadParameter(f"{text!r} is no part; write 3/16 for the third of sixteen")
+        raise typer.BadParameter(f"{text!r} is not a valid part; write 3/16 for the third of sixteen")
     return Share(int(found[1]), int(found[2]))
 
 
@@ -77,7 +77,7 @@ def verify(
 
 def _reports(lake: Lake, table: str, against: VerifyAgainst | None, part: Share) -> Iterator[Verification]:
     if against != VerifyAgainst.LEDGER:
-        say(f"{table}: decoding and folding bronze anew")
+        say(f"{table}: decoding and folding bronze again")
         with TemporaryDirectory(prefix="retable-verify-") as folder:
             yield _or_damaged("bronze", lambda: against_bronze(lake, table, Path(folder), part))
     if against != VerifyAgainst.BRONZE:
@@ -98,7 +98,7 @@ def _print(table: str, report: Verification, part: Share) -> None:
         shown = report.findings[:_MOST_FINDINGS]
         print_table(["AGAINST", "FINDING", "WHERE", "WHAT"], ([report.against, *_cells(each)] for each in shown))
         if len(shown) < len(report.findings):
-            say(f"and {len(report.findings) - len(shown)} findings more: --json has them all")
+            say(f"and {len(report.findings) - len(shown)} more findings: --json prints all of them")
     if report.rows is not None and not report.rows.is_equal:
         print_rows(report.rows, "gold", "bronze")
     looked = ", ".join(f"{count:,} {what}" for what, count in report.checked.items())

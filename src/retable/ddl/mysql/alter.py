@@ -57,9 +57,9 @@ def read_alter_table(cursor: Cursor, names: Names, ignoring: bool) -> tuple[Sche
         more = cursor.take(",") or _at_partitioning(cursor)
     added = {change.column.name.lower() for change in changes if isinstance(change, AddColumn)}
     if any(isinstance(change, _Default) and change.column.lower() in added for change in changes):
-        raise UnsupportedChange("the default of a column that the statement adds is set by it")
+        raise UnsupportedChange("the statement adds a column and also sets the default of this column")
     if ignoring and NoChange("unique index") in changes:
-        raise UnsupportedChange("ALTER IGNORE with a unique index takes rows away without an event")
+        raise UnsupportedChange("ALTER IGNORE with a unique index removes rows without an event")
     _check_conditions(changes)
     keys = {name.lower() for change in changes if isinstance(change, SetKey) for name in change.keys}
     return in_order([_without_nulls(change, keys) for change in changes])
@@ -69,10 +69,12 @@ def _check_conditions(changes: Sequence[SchemaChange]) -> None:
     """UnsupportedChange if IF NOT EXISTS depends on what another part of the statement adds or drops."""
     added = Counter(change.column.name.lower() for change in changes if isinstance(change, AddColumn))
     if twice := next((name for name, times in added.items() if times > 1), None):
-        raise UnsupportedChange(f"it adds column {twice!r} twice")
+        raise UnsupportedChange(f"the statement adds column {twice!r} twice")
     asks = any(isinstance(change, SetKey) and change.if_not_exists for change in changes)
     if asks and any(isinstance(change, DropColumn) for change in changes):
-        raise UnsupportedChange("it adds a key IF NOT EXISTS, and drops a column that may be in the one that there is")
+        raise UnsupportedChange(
+            "the statement adds a key IF NOT EXISTS and drops a column that may be in the existing key"
+        )
 
 
 def _without_nulls(change: SchemaChange, keys: Collection[str]) -> SchemaChange:
@@ -165,15 +167,15 @@ def _referring(table: TableName, key: ForeignKey) -> AddForeignKey:
 
 def _added(table: TableName, column: ColumnDefinition, place: ColumnPosition, if_not_exists: bool) -> AddColumn:
     if column.numbered:
-        raise UnsupportedChange(f"the source numbers its rows in column {column.name!r} without an event")
+        raise UnsupportedChange(f"the source fills column {column.name!r} with numbers without an event")
     if column.has_default and not column.tells_default:
-        raise UnsupportedChange(f"the default of column {column.name!r} is bytes that are no text")
+        raise UnsupportedChange(f"the default of column {column.name!r} is bytes that are not text")
     return AddColumn(table, _changed_spec(column), place, if_not_exists)
 
 
 def _changed_spec(column: ColumnDefinition) -> ColumnSpec:
     if column.generated:
-        raise UnsupportedChange(f"the source computes column {column.name!r} of its rows without an event")
+        raise UnsupportedChange(f"the source computes column {column.name!r} of existing rows without an event")
     return column.spec()
 
 
@@ -269,7 +271,7 @@ def _read_convert(cursor: Cursor, names: Names) -> NoChange:
     if charset is None:
         raise cursor.unknown()
     if charset == "BINARY":
-        raise UnsupportedChange("CONVERT TO CHARACTER SET binary makes bytes of all text columns")
+        raise UnsupportedChange("CONVERT TO CHARACTER SET binary changes all text columns to bytes")
     if cursor.take("COLLATE"):
         cursor.take("=")
         cursor.next()
@@ -284,7 +286,7 @@ def _moves_rows(cursor: Cursor, names: Names) -> UnsupportedChange:
     if not _at_end(cursor):
         names.read(cursor)
     moves = what in ("DROP PARTITION", "TRUNCATE PARTITION", "EXCHANGE PARTITION")
-    return UnsupportedChange(f"{what} takes rows away, or brings rows in, without an event", moves_partitions=moves)
+    return UnsupportedChange(f"{what} removes or adds rows without an event", moves_partitions=moves)
 
 
 def _skip_partitions(cursor: Cursor) -> NoChange:

@@ -35,10 +35,10 @@ def _executed(statement: str, newest: bool) -> str:
             case "closing":
                 inside = skipping = False
             case "comment" if piece[0].startswith("/*") and not piece["closed"]:
-                raise UnsupportedChange("a comment in the statement is broken off")
+                raise UnsupportedChange("a comment in the statement has no end")
         position = piece.end()
     if inside:
-        raise UnsupportedChange("a comment in the statement is broken off")
+        raise UnsupportedChange("a comment in the statement has no end")
     return "".join([*kept, statement[position:]])
 
 

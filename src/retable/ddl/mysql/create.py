@@ -57,7 +57,7 @@ def _skip_options(cursor: Cursor, columns: tuple[ColumnDefinition, ...]) -> bool
         if charset is None:
             cursor.skip()
         elif charset == "BINARY" and has_text:
-            raise UnsupportedChange("the table's character set `binary` makes bytes of its text columns")
+            raise UnsupportedChange("the text columns of the table contain bytes: its character set is `binary`")
     return False
 
 

@@ -131,7 +131,7 @@ def _read_rename(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
         cursor.expect("TO")
         changes.append(RenameTable(table, names.read(cursor)))
     if unsure:
-        raise UnsupportedChange("RENAME TABLE IF EXISTS does not tell which tables there were to rename")
+        raise UnsupportedChange("RENAME TABLE IF EXISTS does not show which tables existed")
     return tuple(changes)
 
 

@@ -102,7 +102,7 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
         what, keys = read_other(cursor)
         added, others = [], [what]
     if "period" in others:
-        raise UnsupportedChange("a period adds columns that the statement does not tell")
+        raise UnsupportedChange("a period adds columns that the statement does not name")
     if cursor.word in _STORAGE_OF_COLUMNS:
         cursor.skip_to(*_ACTIONS)
     key = [SetKey(table, keys)] if keys else []
@@ -113,20 +113,20 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
     _check(column)
     if column.numbered:
-        raise UnsupportedChange(f"the source numbers its rows in column {column.name!r} without an event")
+        raise UnsupportedChange(f"the source fills column {column.name!r} with numbers without an event")
     if not column.source_type:
-        raise UnsupportedChange(f"the statement does not tell the type of column {column.name!r}")
+        raise UnsupportedChange(f"the statement does not declare the type of column {column.name!r}")
     if not column.tells_default:
         raise UnsupportedChange(
-            f"the statement does not tell what old rows show in column {column.name!r}: its default is no value of "
-            f"{column.source_type} by itself"
+            f"the value of column {column.name!r} in old rows is not known: its default alone does not give a value of "
+            f"{column.source_type}"
         )
     return AddColumn(table, for_no_rows(column.spec()))
 
 
 def _check(column: ColumnDefinition) -> None:
     if column.generated:
-        raise UnsupportedChange(f"the source computes column {column.name!r} of its rows without an event")
+        raise UnsupportedChange(f"the source computes column {column.name!r} of existing rows without an event")
 
 
 def _read_modify(cursor: Cursor, table: TableName) -> list[SchemaChange]:
@@ -269,7 +269,7 @@ def _read_state_change(cursor: Cursor) -> NoChange:
 def _constraint_state(cursor: Cursor, name: str) -> NoChange:
     """A constraint that is dropped or changed. Only its name may show that it is the primary key."""
     if name.startswith(_GENERATED_NAME) or "PK" in name.upper() or "PRIMARY" in name.upper():
-        raise UnsupportedChange(f"the constraint {name!r} may be the primary key, and nothing tells")
+        raise UnsupportedChange(f"the constraint {name!r} may be the primary key; the statement does not show this")
     return _skip_states(cursor, "constraint")
 
 
@@ -309,7 +309,7 @@ def _check_filter(cursor: Cursor) -> None:
     cursor.skip_to("INCLUDING")
     while cursor.sees("INCLUDING"):
         if cursor.take("INCLUDING", "ROWS"):
-            raise UnsupportedChange("INCLUDING ROWS takes rows away without an event")
+            raise UnsupportedChange("INCLUDING ROWS removes rows without an event")
         cursor.next()
         cursor.skip_to("INCLUDING")
     cursor.rewind(mark)
@@ -328,5 +328,5 @@ def _moves_rows(cursor: Cursor, names: Names) -> UnsupportedChange:
     cursor.skip_to("WITH")
     if cursor.take("WITH", "TABLE"):
         names.read(cursor)
-    reason = f"{what} takes rows away, or brings rows in, without an event"
+    reason = f"{what} removes or adds rows without an event"
     return UnsupportedChange(reason, moves_partitions=True)

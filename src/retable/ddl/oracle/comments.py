@@ -27,6 +27,6 @@ def _plain(piece: re.Match[str]) -> str:
     if piece["comment"]:
         return " "
     if piece["broken"]:
-        raise UnsupportedChange("a quoted name, a string or a comment in the statement is broken off")
+        raise UnsupportedChange("a quoted name, a string or a comment in the statement has no end")
     text = next(part for part in piece.group("square", "brace", "round", "angle", "other") if part is not None)
     return piece["national"] + "'" + text.replace("'", "''") + "'"

@@ -21,7 +21,7 @@ def read_create_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
         cursor.take("=")
         cursor.next()
     if cursor.sees("OF"):
-        raise UnsupportedChange("the columns of an object table are those of its type, which no statement tells")
+        raise UnsupportedChange("an object table has the columns of its type, and the statement does not declare them")
     if cursor.take("FOR", "EXCHANGE", "WITH", "TABLE"):
         like = CreateTableLike(table, names.read(cursor, changes=False), if_not_exists)
         cursor.skip_to()
@@ -47,11 +47,11 @@ def _created(table: TableName, elements: Elements, queried: bool, if_not_exists:
     """The table. Columns without stored values, or with a type that comes from a query, are left to the rows."""
     untyped = [column.name for column in elements.columns if not (column.source_type or column.generated)]
     if untyped and not queried:
-        raise UnsupportedChange(f"the statement does not tell the type of column {untyped[0]!r}")
+        raise UnsupportedChange(f"the statement does not declare the type of column {untyped[0]!r}")
     stored = [column for column in elements.columns if column.source_type and not column.generated]
     left_out = {column.name for column in elements.columns if column.generated or not column.source_type}
     if missing := [key for key in elements.primary if key in left_out]:
-        raise UnsupportedChange(f"nothing tells the type of the key column {missing[0]!r}")
+        raise UnsupportedChange(f"the type of the key column {missing[0]!r} is not known")
     complete = not queried and len(stored) == len(elements.columns) and "period" not in elements.others
     keys = frozenset(elements.primary)
     columns = tuple(_spec(column, keys) for column in stored)

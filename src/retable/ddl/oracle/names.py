@@ -31,7 +31,7 @@ class Names(_Names):
         if self.about is not None and self.about.schema is None and self.about.table == parts[-1]:
             return self.about, owner
         if self.about is None and owner and self.database and owner != self.database:
-            raise UnsupportedChange(f"nothing tells whether {owner!r} is a schema of {self.database!r}")
+            raise UnsupportedChange(f"it is not known whether {owner!r} is a schema of {self.database!r}")
         return TableName(owner or self.database or "", None, parts[-1]), owner
 
 

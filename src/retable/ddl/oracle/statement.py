@@ -81,7 +81,7 @@ def _read_drop(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     if kind in _TABLES_INSIDE:
         cursor.skip_to("CASCADE", "INCLUDING")
         if kind in ("DATABASE", "PLUGGABLE") or cursor.word in ("CASCADE", "INCLUDING"):
-            raise UnsupportedChange(f"DROP {kind} takes tables with it that the statement does not name")
+            raise UnsupportedChange(f"DROP {kind} drops tables that the statement does not name")
         return (NoChange(f"DROP {kind}"),)
     return _skip_object(cursor, "DROP")
 
@@ -129,7 +129,7 @@ def _read_flashback(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     names.read(cursor)
     while cursor.take(","):
         names.read(cursor)
-    raise UnsupportedChange("FLASHBACK TABLE takes rows away, or brings rows in, without an event")
+    raise UnsupportedChange("FLASHBACK TABLE removes or adds rows without an event")
 
 
 def _skip_object(cursor: Cursor, verb: str) -> tuple[SchemaChange, ...]:

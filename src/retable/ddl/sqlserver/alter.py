@@ -52,7 +52,7 @@ def _read_action(cursor: Cursor, table: TableName, names: Names) -> list[SchemaC
             cursor.skip_to("TO")
             cursor.expect("TO")
             names.read(cursor)
-            reason = "SWITCH takes rows away, or brings rows in, without an event"
+            reason = "SWITCH removes or adds rows without an event"
             raise UnsupportedChange(reason, moves_partitions=True)
     raise cursor.unknown()
 
@@ -76,16 +76,16 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
     """An added column. Old rows show its default if it cannot be null, or if WITH VALUES is given."""
     if column.generated:
-        raise UnsupportedChange(f"the source computes column {column.name!r} of its rows without an event")
+        raise UnsupportedChange(f"the source computes column {column.name!r} of existing rows without an event")
     if column.numbered:
-        raise UnsupportedChange(f"the source numbers its rows in column {column.name!r} without an event")
+        raise UnsupportedChange(f"the source fills column {column.name!r} with numbers without an event")
     default = column.default
     if not (column.not_null or column.fills_old_rows):
         default = column.default = None
     if default is not None and not (default.is_known or default.is_computed):
         raise UnsupportedChange(
-            f"the statement does not tell what old rows show in column {column.name!r}: its default is no value of "
-            f"{column.source_type} by itself"
+            f"the value of column {column.name!r} in old rows is not known: its default alone does not give a value of "
+            f"{column.source_type}"
         )
     return AddColumn(table, for_no_rows(column.spec()))
 
@@ -132,7 +132,7 @@ def _read_drop(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 def _dropped_constraint(name: str) -> NoChange:
     """A dropped constraint. Only its name may show that it is the primary key."""
     if "PK" in name.upper() or "PRIMARY" in name.upper():
-        raise UnsupportedChange(f"the constraint {name!r} may be the primary key, and nothing tells")
+        raise UnsupportedChange(f"the constraint {name!r} may be the primary key; the statement does not show this")
     return NoChange("constraint")
 
 

@@ -18,7 +18,7 @@ def readings(statement: str) -> set[str]:
     while piece := _PIECE.search(statement, position):
         kept.append(statement[position : piece.start()])
         if piece["broken"]:
-            raise UnsupportedChange("a quoted name or a string in the statement is broken off")
+            raise UnsupportedChange("a quoted name or a string in the statement has no end")
         kept.append(piece["quoted"] or " ")
         position = _end_of_comment(statement, piece.end()) if piece["open"] else piece.end()
     return {"".join([*kept, statement[position:]])}
@@ -29,7 +29,7 @@ def _end_of_comment(statement: str, position: int) -> int:
     while depth:
         mark = _MARK.search(statement, position)
         if mark is None:
-            raise UnsupportedChange("a comment in the statement is broken off")
+            raise UnsupportedChange("a comment in the statement has no end")
         depth += 1 if mark[0] == "/*" else -1
         position = mark.end()
     return position

@@ -25,7 +25,7 @@ def read_create_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     stored = [column for column in columns if not column.generated]
     folded = {name.casefold() for name in key}
     if missing := [c.name for c in columns if c.generated and c.name.casefold() in folded]:
-        raise UnsupportedChange(f"nothing tells the type of the key column {missing[0]!r}")
+        raise UnsupportedChange(f"the type of the key column {missing[0]!r} is not known")
     spelling = {column.name.casefold(): column.name for column in stored}
     specs = tuple(_spec(column, folded) for column in stored)
     keys = tuple(spelling.get(name.casefold(), name) for name in key)

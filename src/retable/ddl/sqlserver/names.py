@@ -27,7 +27,7 @@ class Names(_Names):
             )
         database, schema, table = ["", "", *parts][-3:]
         if not (database or self.database):
-            raise UnsupportedChange(f"neither the statement nor the message tells the database of table {table!r}")
+            raise UnsupportedChange(f"neither the statement nor the message names the database of table {table!r}")
         is_qualified = self.schema is not None or self.about is None
         home = (schema or self.schema or DEFAULT_SCHEMA) if is_qualified else None
         return self._as_told(TableName(database or self.database or "", home, table)), schema or None

@@ -13,7 +13,7 @@ _PARAMETERS = ("OBJNAME", "NEWNAME", "OBJTYPE")
 def read_execute(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     """Read `EXEC sp_rename 'dbo.t.a', 'b', 'COLUMN'`. The effect of other procedures is unknown."""
     if cursor.names()[-1].lower() != "sp_rename":
-        raise UnsupportedChange("nothing tells what the procedure changes")
+        raise UnsupportedChange("it is not known what the procedure changes")
     found = _read_arguments(cursor)
     if "OBJNAME" not in found or "NEWNAME" not in found:
         raise cursor.unknown()
@@ -28,7 +28,7 @@ def read_execute(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
         table = names.take(named)
         return (RenameTable(table, TableName(table.database, table.schema, new)),)
     if len(named) < 2:
-        raise UnsupportedChange(f"the statement does not tell the table of column {named[-1]!r}")
+        raise UnsupportedChange(f"the statement does not name the table of column {named[-1]!r}")
     return (ChangeColumn(names.take(named[:-1]), named[-1], ColumnSpec(new, ""), None),)
 
 
@@ -47,7 +47,7 @@ def _is_table(named: list[str], new: str, names: Names) -> bool:
         return True
     if len(named) == 2 and named[0].casefold() in (DEFAULT_SCHEMA, (names.schema or "").casefold()):
         return True
-    raise UnsupportedChange(f"nothing tells whether it renames the table {table} or a column of {owner}")
+    raise UnsupportedChange(f"it is not known whether the statement renames the table {table} or a column of {owner}")
 
 
 def _same(one: TableName, other: TableName) -> bool:

@@ -92,7 +92,7 @@ def _read_truncate(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     cursor.expect("TRUNCATE", "TABLE")
     table = names.read(cursor)
     if cursor.sees("WITH"):
-        reason = "TRUNCATE of partitions takes rows away without an event"
+        reason = "TRUNCATE of partitions removes rows without an event"
         raise UnsupportedChange(reason, moves_partitions=True)
     return (NoChange("temporary table"),) if is_temporary(table) else (TruncateTable(table),)
 

@@ -34,15 +34,17 @@ from retable.values.mysql_encoding import changes_schema
 
 NAME = "canal_json"
 VERSION = "canal_json/2"
-TIME_ZONE = "The zone of the clock by which TIMESTAMP values were written as text; DATETIME is never shifted."
+TIME_ZONE = "The zone in which TIMESTAMP values were written as text; DATETIME is never shifted."
 CANNOT_TELL = (
-    "Text of columns that are not UTF-8 (gbk, latin1) can arrive destroyed, as the sign U+FFFD; nothing in the "
-    "message says so.",
-    "What a uuid, inet4, inet6 or vector was: its bytes come as text and are lost. Such a row is rejected.",
-    "Trailing zeros: a DECIMAL comes without them (its value is equal), a BINARY(n) too (the length gives them back).",
-    "Whether a table has a unique key: only the primary key is in `pkNames`.",
+    "Whether text of columns that are not UTF-8 (gbk, latin1) is intact: it can arrive with U+FFFD in place of "
+    "characters.",
+    "The value of a uuid, inet4, inet6 or vector: its bytes come as text and are lost. Such a row is rejected.",
+    "Trailing zeros: a DECIMAL comes without them (its value is equal), and so does a BINARY(n) (the length restores "
+    "them).",
+    "Whether a table has a unique key: `pkNames` holds only the primary key.",
     "Rows that a statement changes without a row event: DROP and TRUNCATE PARTITION, values that an ALTER converts.",
-    "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
+    "Whether a partition without new messages is complete: there is no heartbeat. A canary row in each "
+    "partition proves it.",
 )
 
 _ROW_IDS = ("__#alibaba_rds_row_id#__", "#alibaba_rds_row_id#")
@@ -94,7 +96,7 @@ _ENVELOPE, _UNREAD = msgspec.json.Decoder(_Envelope), attrgetter("unread")
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one message: one event for each row, or one statement."""
     if message.value is None:
-        raise Malformed("the message has no value, and Canal writes none without")
+        raise Malformed("the message has no value; Canal writes a value in every message")
     envelope = read_json(message.value, _ENVELOPE, _UNREAD)
     if envelope.is_ddl or envelope.type == "QUERY":
         check_shared(bytes(envelope.mysql_type or _NULL))
@@ -102,7 +104,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
         return [_statement(envelope, message, context)]
     op = _OPS.get(envelope.type)
     if op is None:
-        raise _refused(UnknownOperation, envelope, f"the operation {envelope.type[:40]!r} is not Canal's", "type")
+        raise _refused(UnknownOperation, envelope, f"the operation {envelope.type[:40]!r} is unknown to Canal", "type")
     return _row_changes(envelope, op, message, context)
 
 
@@ -199,9 +201,9 @@ def _rows(envelope: _Envelope, op: Op, new: _Side, old: _Side) -> Rows[_Row]:
     """The row after the change; for DELETE the row before it."""
     side = new if op == "UPDATE" or new.rows else old
     if not side.rows:
-        raise _refused(Malformed, envelope, f"{envelope.type} without a row", new.field)
+        raise _refused(Malformed, envelope, f"{envelope.type} has no row", new.field)
     if not all(side.rows):
-        raise _refused(Malformed, envelope, "a row without any column", f"{side.field}[{side.rows.index({})}]")
+        raise _refused(Malformed, envelope, "a row has no columns", f"{side.field}[{side.rows.index({})}]")
     return side.rows
 
 
@@ -213,7 +215,7 @@ def _images(
         return (image, None) if op == "DELETE" else (None, image)
     new, old = sides
     if old.rows is None and old.field == "data":
-        raise _refused(Malformed, envelope, "UPDATE without the row before it", old.field)
+        raise _refused(Malformed, envelope, "UPDATE does not contain the row before the change", old.field)
     if old.rows is None:
         # Older versions of Canal leave out the `old` of rows in which nothing changed.
         return image, image

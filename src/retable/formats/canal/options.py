@@ -30,5 +30,5 @@ class CanalOptions(FormatOptions, frozen=True):
     def _check_dialects(self) -> Self:
         starts = [(each.partition, each.from_offset) for each in self.canal_dialect]
         if len(set(starts)) != len(starts):
-            raise ValueError("two entries of canal_dialect begin at one offset; keep one of them")
+            raise ValueError("two entries of canal_dialect begin at the same offset; keep one of them")
         return self

@@ -34,7 +34,7 @@ def _read_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
     try:
         declared, codes = _MYSQL_TYPES.decode(mysql_type), _SQL_TYPES.decode(sql_type) or {}
     except msgspec.ValidationError as error:
-        raise Malformed(f"the types of the columns are unreadable: {error}", place="mysqlType, sqlType") from error
+        raise Malformed(f"the column types are unreadable: {error}", place="mysqlType, sqlType") from error
     if not declared:
         return None
     return {name: _wire_type(text, codes.get(name)) for name, text in declared.items() if text is not None}
@@ -73,7 +73,7 @@ def wire_encoding(wire_type: str | None) -> Encoding:
         return Untyped()
     mark = _FORM.search(wire_type)
     if base_type(wire_type) in _DESTROYED:
-        return Unread("Canal writes the bytes of this type as text, and what is no UTF-8 in them is lost")
+        return Unread("Canal writes the bytes of this type as text; bytes that are not UTF-8 are lost")
     encoding = mysql_encoding(default_type(wire_type))
     match encoding, mark and mark[0]:
         case Enum(labels), "#index":

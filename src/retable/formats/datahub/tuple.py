@@ -37,12 +37,13 @@ from retable.values.encodings import Encoding, EpochMicros, Exact, Real, Text, T
 
 NAME = "datahub_tuple"
 VERSION = "datahub_tuple/1"
-TIME_ZONE = "The zone in which a TIMESTAMP, which is an instant, is shown where `types` makes it a wall clock or text."
+TIME_ZONE = "The zone in which a TIMESTAMP (an instant) is shown if `types` makes it a wall clock or text."
 CANNOT_TELL = (
     "Keys: the settings or an imported schema name them.",
-    "Statements: a TRUNCATE or DROP leaves its rows in gold, and a column that the source gained never arrives.",
-    "Silence: there is no heartbeat, and a canary would be a topic of its own: rows are the proof, or `drained`.",
-    "Precision and scale of a DECIMAL, and how bytes were made text.",
+    "Statements: after a TRUNCATE or DROP the rows stay in gold, and a column that the source adds never arrives.",
+    "Whether a shard without new messages is complete: there is no heartbeat, and a canary would have a separate "
+    "topic. Only rows, or `drained`, prove it.",
+    "The precision and scale of a DECIMAL, and how bytes were written as text.",
     "A second full load, as in `streamx_json`.",
 )
 DRAFTS = ({"database": "unnamed"}, {"database": "unnamed", "table": "unnamed"})
@@ -122,7 +123,7 @@ _SCHEMA = msgspec.json.Decoder(_Schema | list[_Column])
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one record: one row, or half of an update."""
     if message.value is None:
-        raise Malformed("the message has no value, and a Tuple record is one")
+        raise Malformed("the message has no value; a Tuple record is a value")
     row = read_json(message.value, _COLUMNS, _VALUES)
     meta = _read_meta({name: row.pop(name) for name in _META_COLUMNS if name in row})
     options = DataHubTupleOptions.of(context.options)
@@ -132,7 +133,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     position = _position(meta, op, name)
     keys = (context.keys_of(name) if name is not None else ()) or None
     if keys is None and not row:
-        raise Malformed("a record without any column of its table", table=name)
+        raise Malformed("the record has no column of its table", table=name)
     topic_schema = _topic_schema(message, options)
     if topic_schema is not None:
         _check_columns(row, topic_schema, name, keys)
@@ -165,7 +166,7 @@ def _read_meta(tokens: _Row) -> _Meta:
     try:
         return _META.decode(msgspec.json.encode(tokens))
     except msgspec.ValidationError as error:
-        text = f"it lacks what Data Integration adds to the topics that it creates: {error}"
+        text = f"the record lacks columns that Data Integration adds to the topics that it creates: {error}"
         raise Malformed(text, place="metadata columns") from error
 
 
@@ -182,7 +183,7 @@ def _position(meta: _Meta, op: Op, name: TableName | None) -> int:
     """The position in the order. Rows of a full load, which are inserts, have none and come before every change."""
     text = str(meta.sequence_id) or str(_FULL_LOAD)
     if not _SEQUENCE.fullmatch(text) or (op != "INSERT" and int(text) == _FULL_LOAD):
-        reason = f"{op} without its place in the order: there are no digits"
+        reason = f"{op} has no position in the order: the position must be digits"
         raise Malformed(reason, place="_sequence_id_", table=name)
     return int(text)
 
@@ -192,7 +193,7 @@ def _time(meta: _Meta, name: TableName | None) -> int | None:
     if time is None or time == "":
         return None
     if not _MILLIS.fullmatch(str(time)):
-        raise Malformed(f"{str(time)[:40]!r} is no time in milliseconds", place="_excute_time_", table=name)
+        raise Malformed(f"{str(time)[:40]!r} is not a time in milliseconds", place="_excute_time_", table=name)
     return int(time) if int(time) > 0 else None
 
 
@@ -218,7 +219,7 @@ def _check_columns(row: _Row, topic_schema: _TopicSchema, name: TableName | None
     elif unknown := row.keys() - topic_schema.types.keys():
         text = f"the column {min(unknown)[:100]!r} of the record is not in the topic's schema"
     elif empty := [column for column in topic_schema.never_null if bytes(row[column]) == b"null"]:
-        text = f"the column {min(empty)[:100]!r} is null, and the topic's schema says that it never is"
+        text = f"the column {min(empty)[:100]!r} is null, but the topic's schema does not allow null"
     else:
         return
     touched = (key_text(read_image(write_image(row)), keys),) if keys else ()
@@ -238,7 +239,7 @@ def _read_schema(text: bytes) -> _TopicSchema:
     columns = schema.fields if isinstance(schema, _Schema) else schema
     types = {column.name: column.type.upper() for column in columns}
     if len(types) != len(columns):
-        raise Malformed("a column stands twice in the topic's schema", place=f"header {SCHEMA}")
+        raise Malformed("a column occurs twice in the topic's schema", place=f"header {SCHEMA}")
     return _told_of(types, frozenset(column.name for column in columns if column.notnull))
 
 

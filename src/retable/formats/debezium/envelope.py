@@ -141,7 +141,7 @@ def read_key(key: bytes | None) -> Row | None:
             return _ROW.decode(payload)
     except (Malformed, msgspec.DecodeError) as error:
         raise Malformed(
-            f"the message's key is no object of JSON: {error}; the connector's key.converter must be JsonConverter",
+            f"the message's key is not a JSON object: {error}; the connector's key.converter must be JsonConverter",
             place="key",
         ) from error
     return None if payload == _NULL and "schema" in row else row

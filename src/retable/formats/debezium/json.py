@@ -31,25 +31,25 @@ from retable.model.message import RawMessage
 from retable.model.schema_change import NoChange, SchemaChange
 
 VERSION = "debezium_json/2"
-TIME_ZONE = "The zone of wall clocks, where `types` makes an instant of one; nothing else is ever shifted."
+TIME_ZONE = "The zone of wall clocks that `types` makes instants; nothing else is ever shifted."
 CANNOT_TELL = (
-    "MySQL, MariaDB: a zero or partial date comes as null, or as 1970 in a column that is NOT NULL; text of a "
-    "converted gbk or latin1 table is garbled; rows that DROP and TRUNCATE PARTITION take away leave no event.",
-    "MariaDB: zero bytes at the end of a `uuid`, which the connector (3.4) moves to its front. A row with one that may "
-    "have been turned so is rejected.",
-    "PostgreSQL has no statements. A new column appears in the rows, and rows that stood before it show null "
-    "instead of its default; a renamed column looks like another, a renamed table is another topic and has no key "
-    "there. A number that became wider is wider in gold from the first row on that tells it; another change of type "
-    "keeps the first one, and rows that do not fit it are rejected until `types` says what holds both.",
-    "PostgreSQL: a numeric NaN is null, an interval has its months and years counted as days, a column name of "
-    "several bytes a character is garbled. Years before 1 and infinite dates reject their row, unless the table's "
-    "`far_date` is `null`, or `string`, as which they are `0044-03-15 BC` and `infinity`; or "
+    "MySQL, MariaDB: a zero or partial date comes as null, or as 1970 in a NOT NULL column. Text of a converted gbk or "
+    "latin1 table is garbled. Rows that DROP and TRUNCATE PARTITION remove leave no event.",
+    "MariaDB: zero bytes at the end of a `uuid`: the connector (3.4) moves them to its front. A row with a `uuid` that "
+    "may be changed in this way is rejected.",
+    "PostgreSQL has no statements. A new column appears in the rows, and older rows show null instead of its default. "
+    "A renamed column looks like another column. A renamed table is another topic and has no key there. A number that "
+    "became wider is wider in gold from the first row that shows it. After another change of type the column keeps its "
+    "first type, and rows that do not fit it are rejected until `types` names a type that holds both.",
+    "PostgreSQL: a numeric NaN is null. An interval has its months and years counted as days. A column name with "
+    "characters of several bytes is garbled. Years before 1 and infinite dates reject their row, unless the table's "
+    "`far_date` is `null`, or `string` (then they are `0044-03-15 BC` and `infinity`); or set "
     '`types = { c = "string" }` for one column.',
     "With `time.precision.mode=connect` times are cut to milliseconds. Debezium 2.1 writes a negative TIME of MySQL "
-    "up to 3 s off; 3.4 writes it right.",
+    "up to 3 s off; 3.4 writes it correctly.",
     "SQL Server: columns that were added after the capture instance was made.",
-    "A table that was restored, or a server that took over with binlogs of its own: positions begin anew, so "
-    "raise `source_epoch`.",
+    "A restored table, or a server that took over with separate binlogs: positions start again, so raise "
+    "`source_epoch`.",
 )
 _OPS: dict[str, tuple[Op, int]] = {
     "c": ("INSERT", place.CREATED),
@@ -112,7 +112,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     if payload.op is None:
         return [read_other(envelope, message, context)]
     if payload.op not in _OPS:
-        raise UnknownOperation(f"the operation {payload.op[:40]!r} is not one of Debezium's", place="payload.op")
+        raise UnknownOperation(f"the operation {payload.op[:40]!r} is unknown to Debezium", place="payload.op")
     change = _change(envelope, payload, message, context)
     op, phase = _OPS[payload.op]
     if op in ROW_OPS:
@@ -125,7 +125,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 def _change(envelope: Envelope, payload: Payload, message: RawMessage, context: DecodeContext) -> _Change:
     source = payload.source
     if source is None:
-        raise Malformed(f"{payload.op} without its source", place="payload.source")
+        raise Malformed(f"the operation {payload.op} has no source", place="payload.source")
     system = _system(source, envelope.schema_part, context)
     database, schema, table = _names(source, envelope.schema_part, system, message)
     database = database or DebeziumOptions.of(context.options).database
@@ -143,7 +143,7 @@ def _system(source: SourcePart, schema_part: SchemaPart | None, context: DecodeC
         )
     if not system:
         raise UnknownOperation(
-            "the source names no connector, and none of its fields tells one", place="payload.source"
+            "the source names no connector, and none of its fields shows which connector it is", place="payload.source"
         )
     return system.lower()
 
@@ -177,7 +177,7 @@ def _row_change(change: _Change, op: Op, phase: int) -> ChangeEvent:
         before = key
     if (change.payload.op, before is not None, after is not None) not in _FILLED:
         filled = [each for each, row in (("before", before), ("after", after)) if row is not None]
-        text = f"{change.payload.op} with {' and '.join(filled) if filled else 'no'} image"
+        text = f"{change.payload.op} is not valid with {' and '.join(filled) if filled else 'no'} image"
         raise _refused(Malformed, change, text, "payload")
     keys, origin = _keys(change, key, after or before or {})
     types = change.schema_part.types if change.schema_part is not None else None

@@ -52,7 +52,7 @@ def wall_clock_encoding(shown: int | None, rules: ValueRules) -> Encoding:
         case "nanoseconds":
             return WallTicks(9)
     if shown is None:
-        return Unread("its unit follows from digits that nothing tells: `time_mode` must name one unit for all")
+        return Unread("its unit depends on its number of digits, which is not known; `time_mode` must name one unit")
     return WallTicks(_unit(shown))
 
 

@@ -54,10 +54,10 @@ def read_other(envelope: Envelope, message: RawMessage, context: DecodeContext) 
             beat = _HEARTBEAT.decode(envelope.text)
             return _note("HEARTBEAT", "heartbeat", message, context, process_time_ms=known_time(beat.ts_ms))
     except msgspec.DecodeError as error:
-        raise Malformed(f"not the message that this format describes: {error}") from error
+        raise Malformed(f"the message does not match its format: {error}") from error
     raise UnknownOperation(
-        "there is no `op`, and it is no statement, transaction or heartbeat; a message that a transform of Kafka "
-        "Connect has unwrapped has lost what Retable needs",
+        "the message has no `op`, and is not a statement, transaction or heartbeat; if a transform of Kafka Connect "
+        "unwrapped it, it lost fields that Retable needs",
         place="payload.op",
     )
 
@@ -70,7 +70,7 @@ def known_time(milliseconds: int | None) -> int | None:
 def _boundary(boundary: Boundary, message: RawMessage, context: DecodeContext) -> ChangeEvent:
     """The begin or end of a transaction; its time may be the connector's."""
     if boundary.status not in ("BEGIN", "END"):
-        raise UnknownOperation(f"the status {boundary.status[:40]!r} is no BEGIN or END", place="payload.status")
+        raise UnknownOperation(f"the status {boundary.status[:40]!r} is neither BEGIN nor END", place="payload.status")
     time = known_time(boundary.ts_ms)
     return _note("TRANSACTION", boundary.status, message, context, tx_id=boundary.id, process_time_ms=time)
 
@@ -120,7 +120,7 @@ def _table_changes(statement: StatementRecord) -> list[_TableChange]:
     try:
         return _TABLE_CHANGES.decode(statement.table_changes) or []
     except msgspec.ValidationError as error:
-        raise Malformed(f"the changes of tables are unreadable: {error}", place="payload.tableChanges") from error
+        raise Malformed(f"the table changes are unreadable: {error}", place="payload.tableChanges") from error
 
 
 def _table(statement: StatementRecord, changes: list[_TableChange]) -> tuple[str | None, str | None]:

@@ -67,7 +67,7 @@ def position(
         return Sequence(epoch, message.offset, 0), "partition", ("ORDER_FIELDS_MISSING",)
     high, low = place
     if not _LOW <= low <= _HIGH:
-        raise Malformed(f"the position {place} is beyond every log", place="payload.source")
+        raise Malformed(f"the position {place} is outside the range of positions in a log", place="payload.source")
     return Sequence(epoch, high, low), "stream", ()
 
 
@@ -78,8 +78,8 @@ def _binlog(source: SourcePart, phase: int) -> tuple[int, int]:
     place = None if source.pos is None else binlog_position(source.file or "", source.pos)
     if place is None:
         text = (
-            f"no position: the binlog file is {(source.file or '')[:100]!r} and the place in it {source.pos}; where no "
-            f'message has one, `order = "offset"` in the settings of the source orders by the queue'
+            f"no valid position: the binlog file is {(source.file or '')[:100]!r} and the position in it {source.pos}; "
+            f'if no message has a position, set `order = "offset"` in the settings of the source: the queue orders them'
         )
         raise Malformed(text, place="payload.source.file")
     row = source.row or 0
@@ -100,7 +100,7 @@ def _write_ahead_log(source: SourcePart, phase: int) -> tuple[int, int] | None:
         here = read_whole(own)
         return here if ended is None else read_whole(ended), here * 4 + phase
     except (ValueError, msgspec.DecodeError) as error:
-        text = f"{source.sequence[:100]!r} is no pair of positions"
+        text = f"{source.sequence[:100]!r} is not a pair of positions"
         raise Malformed(text, place="payload.source.sequence") from error
 
 
@@ -121,6 +121,6 @@ def _transaction_log(source: SourcePart, phase: int) -> tuple[int, int]:
 def _lsn(text: str | None, name: str) -> tuple[int, int, int]:
     found = _LSN.match(text or "")
     if found is None:
-        raise Malformed(f"{(text or '')[:100]!r} is no position of a log", place=f"payload.source.{name}")
+        raise Malformed(f"{(text or '')[:100]!r} is not a position of a log", place=f"payload.source.{name}")
     file, block, slot = (int(part, 16) for part in found.groups())
     return file, block, slot

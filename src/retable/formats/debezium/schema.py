@@ -88,7 +88,7 @@ def _read_schema(schema: bytes) -> SchemaPart | None:
     columns = row.fields or [] if row is not None else []
     types = {column.field: wire_type(column) for column in columns if column.field is not None}
     if len(types) != len(columns):
-        raise Malformed("a column stands twice, or without a name, in the schema part", place="schema")
+        raise Malformed("a column occurs twice, or has no name, in the schema part", place="schema")
     decimals = tuple(column.field for column in columns if column.field is not None and column.name == DECIMAL)
     return SchemaPart(
         whole.name,

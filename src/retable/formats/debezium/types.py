@@ -106,7 +106,7 @@ def wire_encoding(wire_type: str | None) -> Encoding:
     name, _, parameters = wire_type.partition("(")
     if name == DECIMAL:
         _, scale = _numbers(wire_type)
-        return Unread("the schema part does not tell its scale") if scale is None else Unscaled(scale)
+        return Unread("the schema part does not declare its scale") if scale is None else Unscaled(scale)
     if name == NUMERIC:
         return Exact(_numbers(wire_type)[1])
     if name == BITS:
@@ -157,7 +157,7 @@ def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, 
         case Shape(), Octets():
             return Shape(internal=True)
         case Text(), Octets() if gold.kind == "binary" and rules.binary_encoding == "utf-8":
-            return Unread("its bytes are spelled as text: `binary_encoding` must say how")
+            return Unread("its bytes are written as text: `binary_encoding` must say how")
     return refined_encoding(encoding, stated)
 
 

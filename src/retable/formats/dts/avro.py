@@ -38,12 +38,12 @@ from retable.model.sequence import Sequence
 
 NAME = "dts_avro"
 VERSION = "dts_avro/1"
-TIME_ZONE = "The zone in which instants are shown where a column is a wall clock or text; DATETIME is never shifted."
+TIME_ZONE = "The zone in which instants are shown if a column is a wall clock or text; DATETIME is never shifted."
 CANNOT_TELL = (
-    "The srid of a geometry: the value is bare WKB, four bytes less than MySQL's own.",
-    "How many digits of a second or of a decimal a column shows: a statement tells it.",
+    "The srid of a geometry: the value is bare WKB, four bytes shorter than MySQL's own.",
+    "How many digits of a second or of a decimal a column shows: a statement declares it.",
     "Rows that a statement changes without a row event: DROP and TRUNCATE PARTITION, values that an ALTER converts.",
-    "Whether a type number means TEXT or BLOB: a column that no statement tells of is text if its first value is null.",
+    "Whether a type number means TEXT or BLOB: an undeclared column is text if its first value is null.",
 )
 
 _ROW_OPS: dict[str, Op] = {"INSERT": "INSERT", "UPDATE": "UPDATE", "DELETE": "DELETE", "INIT": "READ"}
@@ -84,7 +84,7 @@ class _Columns:
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one message: exactly one event."""
     if message.value is None:
-        raise Malformed("the message has no value, and DTS writes none without")
+        raise Malformed("the message has no value; DTS writes a value in every message")
     record = read_record(message.value)
     op = _ROW_OPS.get(record.operation)
     return [_other(record, message, context) if op is None else _row_change(record, op, message, context)]
@@ -94,7 +94,7 @@ def _other(record: DtsRecord, message: RawMessage, context: DecodeContext) -> Ch
     """A statement, which has a position in the order, or a note, which has none."""
     is_ddl, statement = record.operation == "DDL", record.after_images
     if is_ddl and isinstance(statement, list):
-        raise _refused(Malformed, record, "a statement that is no text", "afterImages")
+        raise _refused(Malformed, record, "the statement is not text", "afterImages")
     database, schema, table = record.name
     return ChangeEvent(
         source_format=NAME,
@@ -120,7 +120,7 @@ def _row_change(record: DtsRecord, op: Op, message: RawMessage, context: DecodeC
     after = _image(record, columns, record.after_images, "afterImages")
     if (before is not None, after is not None) not in _FILLED[op]:
         images = [name for name, image in (("before", before), ("after", after)) if image is not None]
-        text = f"{record.operation} with {' and '.join(images) if images else 'no'} image"
+        text = f"{record.operation} is not valid with {' and '.join(images) if images else 'no'} image"
         raise _refused(Malformed, record, text, "beforeImages, afterImages")
     types = _settled_types(record, columns, before, after)
     keys, origin = _keys(record, columns, context)
@@ -153,7 +153,7 @@ def _row_change(record: DtsRecord, op: Op, message: RawMessage, context: DecodeC
 
 def _columns(record: DtsRecord) -> _Columns:
     if not isinstance(record.fields, list) or not record.fields:
-        raise _refused(Malformed, record, f"{record.operation} without its columns", "fields")
+        raise _refused(Malformed, record, f"{record.operation} has no columns", "fields")
     names, numbers = zip(*record.fields, strict=True)
     read = _read_columns if sum(map(len, names)) > _LONG_NAMES else _remembered_columns
     try:
@@ -165,7 +165,7 @@ def _columns(record: DtsRecord) -> _Columns:
 def _read_columns(names: tuple[str, ...], numbers: tuple[int, ...], system: str | None) -> _Columns:
     places = {name: place for place, name in enumerate(names)}
     if len(places) != len(names):
-        raise ValueError("a column stands twice in it")
+        raise ValueError("a column occurs twice")
     if max(map(len, names)) > MAX_NAME_LENGTH:
         raise ValueError(f"a name is longer than {MAX_NAME_LENGTH} characters")
     return _Columns(places, usual_types(system, numbers))
@@ -179,7 +179,7 @@ def _image(record: DtsRecord, columns: _Columns, values: object, place: str) -> 
         return None
     if not isinstance(values, list) or len(values) != len(columns.usual):
         count = len(values) if isinstance(values, list) else "no"
-        raise _refused(Malformed, record, f"{count} values for {len(columns.usual)} columns", place)
+        raise _refused(Malformed, record, f"there are {count} values for {len(columns.usual)} columns", place)
     image = _Image([], list(columns.usual), [])
     raw_values, wires = image.raw_values, image.wires
     try:

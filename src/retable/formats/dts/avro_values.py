@@ -147,7 +147,7 @@ def agree(one: RawValue, other: RawValue) -> tuple[RawValue, RawValue]:
         return (one[0], wire), (other[0], wire)
     if wires == {"Character", _BYTES_OF_TEXT}:
         return _as_bytes(one), _as_bytes(other)
-    raise ValueError(f"it is {one[1]} before the change and {other[1]} after it")
+    raise ValueError(f"its type is {one[1]} before the change and {other[1]} after it")
 
 
 def _as_bytes(text: RawValue) -> RawValue:
@@ -206,7 +206,7 @@ def _span(hour: int, minute: int, second: int, micros: int) -> str:
     """Microseconds; in a negative time every part is negative."""
     parts = (hour, minute, second, micros)
     if min(parts) < 0 < max(parts) or max(abs(minute), abs(second)) > 59:
-        raise ValueError(f"{hour}:{minute}:{second} is no time")
+        raise ValueError(f"{hour}:{minute}:{second} is not a valid time")
     _micros(abs(micros))
     return str((hour * 3600 + minute * 60 + second) * 1_000_000 + micros)
 
@@ -218,7 +218,7 @@ def _fraction(micros: int | None) -> str:
 def _micros(number: int) -> int:
     """The field is named `millis` but holds microseconds."""
     if not 0 <= number < 1_000_000:
-        raise ValueError(f"{number} are no microseconds of a second")
+        raise ValueError(f"{number} is not a number of microseconds of a second")
     return number
 
 
@@ -227,7 +227,7 @@ def _zoned(value: list[Any], _: str) -> RawValue:
     _, parts, zone = value
     text, wire = _parts(parts)
     if wire != "DateTime":
-        raise ValueError("it has a zone, and only some parts of a date and a time")
+        raise ValueError("it has a zone, but only some parts of a date and a time")
     if not _OFFSET.fullmatch(zone):
         text, zone = clock_text(read_instant(_zone(zone))(text)), "Z"
     return text.replace(" ", "T") + zone, "TimestampWithTimeZone"
@@ -237,7 +237,7 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"{name[:80]!r} is no time zone") from None
+        raise ValueError(f"{name[:80]!r} is not a time zone") from None
 
 
 def _text_object(value: list[Any], _: str) -> RawValue:

@@ -57,7 +57,7 @@ def read_long(data: bytes, at: int) -> tuple[int, int]:
         number |= (byte & 0x7F) << shift
         shift += 7
     if byte >= 0x80 or number >> 64:
-        raise Torn("a number of more than 64 bits", at)
+        raise Torn("a number has more than 64 bits", at)
     return (number >> 1) ^ -(number & 1), end + 1
 
 
@@ -67,7 +67,7 @@ def read_int(data: bytes, at: int) -> tuple[int, int]:
         return (byte >> 1) ^ -(byte & 1), at + 1
     number, end = read_long(data, at)
     if not -(2**31) <= number < 2**31:
-        raise Torn(f"{number} is no number of 32 bits", at)
+        raise Torn(f"{number} is not a number of 32 bits", at)
     return number, end
 
 
@@ -103,7 +103,7 @@ def _extent(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _too_long(length: int, start: int, data: bytes) -> Torn:
-    return Torn(f"a length of {length} where {len(data) - start} bytes are left", start)
+    return Torn(f"the length is {length}, but {len(data) - start} bytes are left", start)
 
 
 _PRIMITIVES: dict[str, AvroReader] = {
@@ -145,7 +145,7 @@ def _compile(
             return _items(_compile(items, named, False))
         case {"type": "map", "values": values}:
             return _map(_compile(values, named, False))
-    raise ValueError(f"no schema of Avro that is read here: {schema!r}")
+    raise ValueError(f"this Avro schema is not supported: {schema!r}")
 
 
 def _record(head: list[AvroValue], parts: Sequence[tuple[str, AvroReader]]) -> AvroReader:
@@ -206,7 +206,7 @@ def _enum(symbols: Sequence[str]) -> AvroReader:
     def read_enum(data: bytes, at: int) -> tuple[str, int]:
         symbol = by_byte.get(data[at])
         if symbol is None:
-            raise Torn(f"there are {len(by_byte)} symbols, and this is none of them", at)
+            raise Torn(f"this is none of the {len(by_byte)} symbols", at)
         return symbol, at + 1
 
     return read_enum
@@ -218,7 +218,7 @@ def _union(branches: Sequence[AvroReader]) -> AvroReader:
     def read_union(data: bytes, at: int) -> tuple[AvroValue, int]:
         read = by_byte.get(data[at])
         if read is None:
-            raise Torn(f"there are {len(by_byte)} branches, and this is none of them", at)
+            raise Torn(f"this is none of the {len(by_byte)} branches", at)
         return read(data, at + 1)
 
     return read_union
@@ -243,7 +243,7 @@ def _items(read: AvroReader) -> AvroReader:
             except (Torn, IndexError) as error:
                 raise _within(f"[{len(items)}]", error, data) from error
             if end is not None and at != end:
-                raise Torn("a block has another size than it says", at)
+                raise Torn("the size of a block differs from the size that it declares", at)
 
     return read_items
 
@@ -256,7 +256,7 @@ def _block(data: bytes, at: int, before: int) -> tuple[int, int | None, int]:
         size, start = read_long(data, start)
         count, end = -count, start + size
     if before + count > MAX_NAMES:
-        raise Torn(f"{before + count} items; the most is {MAX_NAMES}", at)
+        raise Torn(f"{before + count} items; the maximum is {MAX_NAMES}", at)
     return count, end, start
 
 
@@ -267,7 +267,7 @@ def _map(read: AvroReader) -> AvroReader:
         pairs, end = read_pairs(data, at)
         found = dict(pairs)
         if len(found) != len(pairs):
-            raise Torn("a name stands twice", at)
+            raise Torn("a name occurs twice", at)
         return found, end
 
     return read_map
@@ -275,6 +275,6 @@ def _map(read: AvroReader) -> AvroReader:
 
 def _within(step: str, error: Torn | IndexError, data: bytes) -> Torn:
     """Add a step to the path of an error; the location of bytes that end early is their end."""
-    torn = error if isinstance(error, Torn) else Torn("the message ends in the middle of it", len(data))
+    torn = error if isinstance(error, Torn) else Torn("the message ends before it is complete", len(data))
     torn.path = step + torn.path
     return torn

@@ -45,5 +45,5 @@ def decode_text(octets: bytes, charset: str) -> str:
     if name == "latin1":
         return octets.decode("latin-1").translate(_LATIN1)
     if name not in _CODECS:
-        raise ValueError(f"no charset is known as {charset[:80]!r}")
+        raise ValueError(f"the charset {charset[:80]!r} is not known")
     return octets.decode(_CODECS[name])

@@ -90,7 +90,7 @@ class DtsRecord(NamedTuple):
     def event_time_ms(self) -> int | None:
         """When the source made the change; the message holds seconds."""
         if self.source_timestamp > _LAST_SECOND:
-            text = f"{self.source_timestamp} is no second of the years 1970 to 9999"
+            text = f"{self.source_timestamp} is not a second of the years 1970 to 9999"
             raise Malformed(text, place="sourceTimestamp")
         return self.source_timestamp * 1000 if self.source_timestamp > 0 else None
 
@@ -110,7 +110,7 @@ def read_record(data: bytes) -> DtsRecord:
     except Torn as torn:
         raise Malformed(f"not a record of DTS: {torn.reason}", place=torn.place) from torn
     except IndexError as error:
-        text = "not a record of DTS: the message ends in the middle of it"
+        text = "not a record of DTS: the message ends before it is complete"
         raise Malformed(text, place=f"bornTimestamp, byte {len(data)}") from error
     if end != len(data):
         raise Malformed(f"{len(data) - end} bytes follow the record", place=f"byte {end}")

@@ -168,7 +168,7 @@ def _read_schema(text: bytes, keys_of: KeysOf) -> StreamXSchema:
     source, columns = schema.source or _Source(), schema.data_column or []
     listed = {column.name: column.type for column in columns}
     if len(listed) != len(columns):
-        raise Malformed("a column stands twice in dataColumn", place="schema.dataColumn")
+        raise Malformed("a column occurs twice in dataColumn", place="schema.dataColumn")
     system = source.db_type.lower() if source.db_type else None
     database, owner, table = source.db_name or None, source.schema_name or None, source.table_name or None
     name = TableName(database, owner, table) if database and table else None

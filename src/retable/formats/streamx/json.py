@@ -20,7 +20,7 @@ from retable.formats.streamx.record import CANNOT_TELL, MARKS, decode, default_t
 
 NAME = "streamx_json"
 VERSION = "streamx_json/1"
-TIME_ZONE = "The zone of the source's wall clocks, in which DATETIME and DATE are shown: the messages carry instants."
+TIME_ZONE = "The zone of the source's wall clocks. Messages carry instants; DATETIME and DATE are shown in this zone."
 
 
 def is_own(value: bytes) -> bool:

@@ -19,12 +19,12 @@ from retable.values.encodings import Base64, Encoding, EpochMillis, Numeral, Tex
 from retable.values.mysql_encoding import changes_schema
 
 CANNOT_TELL = (
-    "A second full load: its rows have the same place in the order as those of the first, and lose. Rows that "
-    "went between the two stay.",
+    "A second full load: its rows have the same position in the order as the rows of the first, and do not replace "
+    "them. Rows that were deleted between the two stay.",
     "Where a transaction ends: its begin and end name no rows.",
-    "Whether a DATE was a date, a wall clock or an instant, whether a DOUBLE was a decimal, digits below the "
-    "millisecond: statements and settings tell types, and what is lost upstream is lost.",
-    "Rows that a statement changes without a row event, as DROP PARTITION.",
+    "Whether a DATE was a date, a wall clock or an instant; whether a DOUBLE was a decimal; digits below the "
+    "millisecond. Statements and settings declare types; digits that are lost upstream cannot be restored.",
+    "Rows that a statement changes without a row event, such as DROP PARTITION.",
 )
 MARKS = ("dataColumn", "eventTime", "op", "payload", "primaryKey", "sequenceId")
 _ROW_CHANGES: dict[tuple[str, bool, bool], tuple[Op, Image]] = {
@@ -52,7 +52,7 @@ _FULL_LOAD = -1
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one message of either format: one row, half of an update, a statement or a note."""
     if message.value is None:
-        raise Malformed("the message has no value, and DataWorks writes none without")
+        raise Malformed("the message has no value; DataWorks writes a value in every message")
     envelope = read_envelope(message.value)
     schema_part, payload = read_schema_part(envelope, context.keys_of), envelope.payload
     if payload.op in _ROW_OPS:
@@ -95,7 +95,7 @@ def _row_change(
     op, image = _operation(payload, schema_part, before, after)
     position = _position(payload, schema_part)
     if not schema_part.listed:
-        raise _refused(Malformed, schema_part, f"{payload.op} without the types of its columns", "schema.dataColumn")
+        raise _refused(Malformed, schema_part, f"{payload.op} has no column types", "schema.dataColumn")
     return ChangeEvent(
         source_format=context.source_format,
         source_system=schema_part.system or context.source_system,
@@ -123,7 +123,7 @@ def _operation(payload: Payload, schema_part: StreamXSchema, before: Row | None,
     found = _ROW_CHANGES.get((payload.op, before is not None, after is not None))
     if found is None:
         images = [name for name, row in (("before", before), ("after", after)) if row is not None]
-        text = f"{payload.op} with {' and '.join(images) if images else 'no'} image"
+        text = f"{payload.op} is not valid with {' and '.join(images) if images else 'no'} image"
         raise _refused(Malformed, schema_part, text, "payload")
     return found
 
@@ -131,7 +131,7 @@ def _operation(payload: Payload, schema_part: StreamXSchema, before: Row | None,
 def _position(payload: Payload, schema_part: StreamXSchema) -> int:
     position = payload.position
     if position is None:
-        text = f"{payload.op} without its place in the order: there are no digits"
+        text = f"{payload.op} has no position in the order: the position must be digits"
         raise _refused(Malformed, schema_part, text, "payload.sequenceId")
     return position
 

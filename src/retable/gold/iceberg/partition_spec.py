@@ -38,10 +38,12 @@ def resolve(fields: Iterable[PartitionField], history: TableHistory) -> list[tup
     for field in fields:
         column = history.final.column(field.column)
         if column is None:
-            raise PartitionUnfit(f"`partition` of the settings names {field.column}, which is no column of the table")
+            raise PartitionUnfit(
+                f"`partition` of the settings names {field.column}, which is not a column of the table"
+            )
         if not field.takes(column.type.kind):
             raise PartitionUnfit(
-                f"`partition` of the settings: {field.spelled} takes no {column.type}, as {column.name} is"
+                f"`partition` of the settings: {field.spelled} does not accept {column.type}, the type of {column.name}"
             )
         found.append((history.final.columns.index(column), field))
     return found
@@ -73,7 +75,9 @@ def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[PartitionRows]:
     for field in spec.fields:
         source = schema.find_field(field.source_id)
         if str(source.field_type) in _UNSUPPORTED and str(field.transform) == "identity":
-            raise TableError(f"the table is parted by {source.name}, a {source.field_type}, which only Spark can write")
+            raise TableError(
+                f"the table is partitioned by {source.name}, a {source.field_type}, which only Spark can write"
+            )
         values, codes = _distinct(_reduced(rows[source.name], str(field.transform)))
         transform = field.transform.transform(source.field_type)
         is_date = field.transform.result_type(source.field_type) == DateType()

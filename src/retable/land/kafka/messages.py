@@ -76,8 +76,9 @@ def _left(source: KafkaSource, wanted: PartitionRange, found: FoundPartition | N
 def _gap(source: KafkaSource, wanted: PartitionRange, left: PartitionRange, is_same: bool) -> PositionsLost:
     where = f"{wanted.topic}/{wanted.partition}"
     if not is_same:
-        what = f"the topic {wanted.topic} is gone or was made anew, and {wanted.begin} to {wanted.end - 1} of {where}"
-        return lost(source, wanted.topic, f"{what} were not landed yet")
+        what = f"the topic {wanted.topic} was deleted or created again"
+        positions = f"the positions {wanted.begin} to {wanted.end - 1} of {where}"
+        return lost(source, wanted.topic, f"{what}, and {positions} were not landed yet")
     first, last = (wanted.begin, left.begin - 1) if left.begin > wanted.begin else (left.end, wanted.end - 1)
     return lost(source, wanted.topic, f"the positions {first} to {last} of {where} are gone, and were not landed yet")
 
@@ -91,7 +92,9 @@ def _read(
         arrived = [each for each in consumer.consume(_AT_ONCE, _WAIT_SECONDS) if _is_of(each, wanted)]
         idle = 0 if arrived else idle + 1
         if idle > _PATIENCE:
-            raise brokers.away(f"nothing came of {wanted.topic}/{wanted.partition} from position {position} on")
+            raise brokers.away(
+                f"no message came from {wanted.topic}/{wanted.partition} at position {position} or later"
+            )
         for message in arrived:
             error = message.error()
             if error is not None and error.code() != KafkaError._PARTITION_EOF:
@@ -124,7 +127,7 @@ def _check_ids(source: KafkaSource, brokers: Brokers, ranges: Sequence[Partition
     ids = topic_ids(brokers, {each.topic for each in ranges})
     for each in ranges:
         if each.topic_id and ids.get(each.topic) != each.topic_id:
-            raise lost(source, each.topic, f"the topic {each.topic} was made anew while it was read")
+            raise lost(source, each.topic, f"the topic {each.topic} was created again while it was read")
 
 
 def _raw_message(source: KafkaSource, message: Message, seen: Counter[str]) -> RawMessage:
@@ -133,7 +136,7 @@ def _raw_message(source: KafkaSource, message: Message, seen: Counter[str]) -> R
     problem = None
     if value is not None and len(value) > source.max_message:
         problem = (
-            f"the message has {len(value)} bytes and max_message is {source.max_message}: the rest of it is not here"
+            f"the message has {len(value)} bytes and max_message is {source.max_message}: the rest of it is cut off"
         )
         value = value[: source.max_message]
     seen["bytes"] += len(key or b"") + len(value or b"")

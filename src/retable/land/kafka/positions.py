@@ -139,7 +139,9 @@ def _inspect(
         messages = consumer.consume(1000, _WAIT_SECONDS)
         idle = 0 if messages else idle + 1
         if idle > _PATIENCE:
-            raise brokers.away(f"nothing came of {', '.join(f'{topic}/{number}' for topic, number in sorted(left))}")
+            raise brokers.away(
+                f"no message came from {', '.join(f'{topic}/{number}' for topic, number in sorted(left))}"
+            )
         for message in messages:
             error, at = message.error(), (str(message.topic()), int(message.partition() or 0))
             if error is not None and error.code() != KafkaError._PARTITION_EOF:

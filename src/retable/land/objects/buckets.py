@@ -182,15 +182,15 @@ class _Content(io.RawIOBase):
                 if block := cast(bytes, self._body.read(wanted)):
                     return block
             except FlexibleChecksumError as error:
-                damaged = f"{self._item.key} came damaged out of {self._objects.bucket}"
+                damaged = f"{self._item.key} of {self._objects.bucket} arrived damaged"
                 raise Unavailable(f"{damaged}; run it again") from error
             except (HTTPClientError, IncompleteReadError):
                 pass
             self._body = None
             time.sleep(min(_LONGEST_PAUSE, 0.1 * 2**attempt))
         raise Unavailable(
-            f"{self._item.key} of {self._objects.bucket} broke off at byte {self._at} of {self._item.size}, "
-            f"{ATTEMPTS} times; run it again when the store is well"
+            f"reading {self._item.key} of {self._objects.bucket} stopped at byte {self._at} of {self._item.size}, "
+            f"{ATTEMPTS} times; run it again when the store works"
         )
 
 
@@ -216,7 +216,7 @@ def _explained(bucket: Bucket) -> Iterator[None]:
 def _answered(bucket: Bucket, error: Any) -> RetableError:
     code, status = _code(error), error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if status >= 500 or code in ("SlowDown", "Throttling", "RequestTimeout", "InternalError"):
-        return Unavailable(f"{bucket} is not well: {error}; run it again later")
+        return Unavailable(f"{bucket} does not work now: {error}; run it again later")
     if code == "NoSuchBucket":
         return NotFound(f"{bucket}: {_REFUSED[code]}", path=str(bucket))
     remedy = _REFUSED.get(code) or (_REFUSED["AccessDenied"] if status == 403 else f"it says {error}")

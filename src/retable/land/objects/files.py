@@ -108,10 +108,10 @@ def _readable() -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise ConflictError(f"{error.filename} vanished while the source was listed or read; try again") from error
+        raise ConflictError(f"{error.filename} disappeared while the source was listed or read; try again") from error
     except OSError as error:
         raise EnvironmentFault(
-            f"{error.filename} cannot be read: {error.strerror}; see that this user may read it, and run again"
+            f"{error.filename} cannot be read: {error.strerror}; check that this user may read it, and run again"
         ) from error
 
 

@@ -36,7 +36,7 @@ def close_outgrown(lake: Lake, source: FilesSource, window: Window, now: datetim
         item = earlier[number][0]
         waiting = [row.id for row in mine if row.id not in closed]
         if waiting and objects.has_grown(grown[item.key], item):
-            why = f"{item.key} has grown since, and landed again"
+            why = f"{item.key} has grown since, and was landed again"
             rows += [ActionRow(source.name, f"{LANDED}{window.name}", each, why, "retable", now) for each in waiting]
     append_rows(lake, rows)
 

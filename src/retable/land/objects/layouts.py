@@ -79,7 +79,7 @@ def _read_dumped(source: FilesSource, item: SourceObject, line: ObjectLine) -> R
             _check_names(text)
             return _raw_message(_decode(text))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            problem = f"the line is no dumped record: {error}"
+            problem = f"the line is not a dumped record: {error}"
     offset = item.number * LINES_PER_OBJECT + line.number
     where = f"{item.key}, line {line.number + 1}: {problem}"
     return RawMessage(source.name, own_partition(source), offset, None, None, line.value, container_problem=where)
@@ -101,7 +101,7 @@ def _check_names(text: bytes) -> None:
 def _object(pairs: list[tuple[str, object]]) -> None:
     for name, count in Counter(name for name, _ in pairs).items():
         if count > 1:
-            raise ValueError(f"the name {name[:100]!r} stands twice in one object")
+            raise ValueError(f"the name {name[:100]!r} is twice in one object")
 
 
 def _raw_message(record: DumpedRecord) -> RawMessage:

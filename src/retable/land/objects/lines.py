@@ -55,7 +55,7 @@ class ObjectLimits:
         if unpacked > max(_FREE_BYTES, size * self.ratio):
             return f"{size:,} bytes unpack to more than {self.ratio:,} times as many; max_ratio allows more"
         if lines > max(_FREE_LINES, size * 10):
-            return f"{size:,} packed bytes hold more than {max(_FREE_LINES, size * 10):,} lines: these are no messages"
+            return f"{size:,} packed bytes hold more than {max(_FREE_LINES, size * 10):,} lines: these are not messages"
         return None
 
 
@@ -164,7 +164,7 @@ class _Pending:
         value = bytes(self.kept)
         line = ObjectLine(self.number, value.removesuffix(b"\r"))
         if self.length > self.longest:
-            problem = f"the line has {self.length} bytes and max_message is {self.longest}: the rest of it is not here"
+            problem = f"the line has {self.length} bytes and max_message is {self.longest}: the rest of it is cut off"
             line = ObjectLine(self.number, value, f"{problem}; it begins at byte {self.start} of the content")
         self.start += self.length + 1
         self.number, self.length, self.kept = self.number + 1, 0, bytearray()
@@ -172,4 +172,4 @@ class _Pending:
 
     def cut(self, reason: str) -> ObjectLine:
         at = self.start + self.length
-        return ObjectLine(self.number, bytes(self.kept), f"the content breaks off after byte {at}: {reason}")
+        return ObjectLine(self.number, bytes(self.kept), f"the content ends after byte {at}: {reason}")

@@ -270,9 +270,9 @@ def _load_record(lake: Lake) -> Table | None:
         return None
     except DamagedFile as error:
         raise CatalogMismatch(
-            f"the catalog {lake.settings.lake.catalog} names a metadata file of {LAKE_TABLE} that is no longer right: "
-            f"{without_remedy(error)}; it is older than the warehouse, or that file was lost: `retable recover` finds "
-            f"the newest one",
+            f"the catalog {lake.settings.lake.catalog} names a metadata file of {LAKE_TABLE} that cannot be used: "
+            f"{without_remedy(error)}; the catalog is older than the warehouse, or that file was lost: `retable "
+            f"recover` finds the newest one",
             **error.facts,
         ) from error
 

@@ -149,7 +149,7 @@ def _metadata_named(read: Callable[..., TableMetadata]) -> Callable[..., TableMe
             try:
                 return read(input_file, *args, **options)
             except (ValueError, ValidationError) as error:
-                raise damaged_file(path, "it is no metadata of a table") from error
+                raise damaged_file(path, "it is not the metadata of a table") from error
 
     return read_named
 

@@ -24,7 +24,7 @@ def missing_file(path: str) -> DamagedFile:
 def damaged_bronze(error: DamagedFile, source: str, window: str) -> DamagedFile:
     """The error for a file of a window's bronze; the source may still have its messages."""
     return DamagedFile(
-        f"{without_remedy(error)} (bronze of {source}, window {window}); where the source still has it, "
+        f"{without_remedy(error)} (bronze of {source}, window {window}); if the source still has it, "
         f"`retable land {source} --window {window}` lands it again; else {RESTORE}",
         **error.facts,
         window=window,

@@ -28,7 +28,7 @@ _SQLITE = {
     "SQLITE_CANTOPEN": "it cannot be opened; check that its folder exists and that this user may read and write there",
     "SQLITE_IOERR": "its disk reports an error; check the disk, then run again",
     "SQLITE_CORRUPT": "it is damaged; `retable recover` makes it again from the warehouse",
-    "SQLITE_NOTADB": "it is no SQLite file; correct `[lake] catalog`, or `retable recover` makes it again",
+    "SQLITE_NOTADB": "it is not a SQLite file; correct `[lake] catalog`, or `retable recover` makes it again",
 }
 _POSTGRES = {
     r"password authentication failed|no password supplied|no password was provided": (
@@ -37,13 +37,13 @@ _POSTGRES = {
     r'database "[^"]*" does not exist': "it has no such database; make it with `createdb`, or correct `[lake] catalog`",
     r'role "[^"]*" does not exist': "it has no such user; make it with `createuser`, or correct `[lake] catalog`",
     r"no pg_hba.conf entry|not permitted to log in": "it does not let this user in from here; see its pg_hba.conf",
-    r"permission denied for": "the user may not make or change tables there; GRANT it what it needs",
+    r"permission denied for": "the user may not make or change tables there; GRANT the user these rights",
     r"does not support SSL|SSL error|certificate verify failed": "TLS failed; check `sslmode` and `sslrootcert`",
     r"could not translate host name|UnknownHostException": "no host has that name; correct `[lake] catalog`",
 }
 _REST = {
     r"Unauthorized|NotAuthorizedException|OAuthError|invalid_client": (
-        "it refuses who asks; check `catalog_token_env` or `catalog_credential_env`, and that variable"
+        "it refuses the credentials; check `catalog_token_env` or `catalog_credential_env`, and that variable"
     ),
     r"Forbidden(Error|Exception)": "it does not allow that; give the user of this token the rights on the tables",
     r"Name or service not known|NameResolutionError|UnknownHostException": "no host has that name; correct `[lake]`",
@@ -84,14 +84,12 @@ _MISSING_JAR = re.compile(
     r"No suitable driver.*"
     r"|(ClassNotFoundException|NoClassDefFoundError): (software.amazon|org.(sqlite|postgres|apache.iceberg)).*"
 )
-_JARS = "`spark-submit --jars` takes it (src/retable/jars.sha256 names all)"
+_JARS = "give it to `spark-submit --jars` (src/retable/jars.sha256 lists all of them)"
 _GONE = re.compile(r"An error occurred while calling \S+$")
 """Py4J's whole message if the JVM did not answer; for an error inside the JVM the message is longer."""
 
 _NO_HEAP = re.compile(r"java\.lang\.OutOfMemoryError.*")
-_MEMORY = (
-    '`PYSPARK_SUBMIT_ARGS="--driver-memory 4g pyspark-shell"`, or `spark.driver.memory` where spark-submit starts it'
-)
+_MEMORY = '`PYSPARK_SUBMIT_ARGS="--driver-memory 4g pyspark-shell"`, or `spark.driver.memory` if spark-submit starts it'
 _OURS = re.compile(r"retable\.errors\.(\w+): (.*)")
 _FILE = re.compile(r"the file (.+?) is (?:damaged|missing)")
 _NOT_THERE = re.compile(r"NotFoundException: (?:Failed to open input stream for file|Location does not exist): (.+)")
@@ -173,8 +171,8 @@ def _alive() -> Iterator[None]:
 def spark_died() -> SparkDied:
     """The error if Spark's process is gone."""
     return SparkDied(
-        "Spark died (out of memory? `dmesg` tells); nothing is lost: run the same command again. If it dies again, "
-        f"free memory of the machine, or set how much Spark takes: {_MEMORY}"
+        "Spark died (`dmesg` shows if it ran out of memory); nothing is lost: run the same command again. If it dies "
+        f"again, free memory on the machine, or set how much memory Spark takes: {_MEMORY}"
     )
 
 
@@ -216,7 +214,7 @@ def _damaged(text: str) -> DamagedFile | None:
         return damaged_file(short[1].strip(), "it is too short")
     if _AVRO.search(text) and not _DISK.search(text):
         if unopened := _UNOPENED.search(text):
-            return damaged_file(unopened[1].strip(), "it is no list of files")
+            return damaged_file(unopened[1].strip(), "it is not a list of files")
         return DamagedFile(f"a list of files of the lake is damaged: {text.splitlines()[0]}; {RESTORE}")
     damaged = _DAMAGED.search(text)
     if damaged or (_READING.search(text) and not _DISK.search(text)):
@@ -224,7 +222,7 @@ def _damaged(text: str) -> DamagedFile | None:
         causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
         why = damaged[0].strip() if damaged else [lines[0], *causes][-1]
         return DamagedFile(
-            f'a file of the lake is damaged: {why}; Spark names it above, behind "Error reading file(s)"; {RESTORE}'
+            f'a file of the lake is damaged: {why}; Spark names it above, after "Error reading file(s)"; {RESTORE}'
         )
     return None
 

@@ -62,7 +62,7 @@ def read_record(warehouse: Warehouse) -> LakeRecord | None:
         return LakeRecord(id, int(facts["layout"]), place, catalog, int(facts["run"]))
     except (ValueError, KeyError, TypeError) as error:
         raise CatalogMismatch(
-            f"the file {warehouse.address}/{RECORD} is damaged, so nothing tells whether the catalog is the newest of "
+            f"the file {warehouse.address}/{RECORD} is damaged, so it is not known if the catalog is the newest one of "
             f"this warehouse; {_RECOVER} and writes that file",
             path=f"{warehouse.address}/{RECORD}",
         ) from error
@@ -169,7 +169,7 @@ def compare(
         elif not is_same_place(catalog.place, here):
             raise CatalogMismatch(
                 f"the catalog {lake.catalog} belongs to the warehouse {catalog.place}, the settings name {here}; "
-                f"correct `[lake] warehouse`; if the files were moved there, put {RECORD} beside them and run "
+                f"correct `[lake] warehouse`; if the files were moved there, put {RECORD} next to them and run "
                 f"`retable recover --as moved`"
             )
         return 0
@@ -200,7 +200,7 @@ def too_old(lake: LakeSettings, layout: int) -> str:
     """The message that a lake has an older layout, and how to upgrade it."""
     return (
         f"the lake at {lake.warehouse} was written by an older Retable (layout {layout}, this one writes {LAYOUT}); it "
-        f"can be read as it is; `retable migrate` brings it over, `retable migrate --dry-run` says how much that is"
+        f"can be read as it is; `retable migrate` upgrades it, `retable migrate --dry-run` shows how much work that is"
     )
 
 
@@ -225,7 +225,7 @@ def check_place(record: LakeRecord, here: str) -> None:
     if not is_same_place(record.place, here):
         raise CatalogMismatch(
             f"the lake at {here} was copied or moved from {record.place}, and its tables still name their files there; "
-            f"`retable recover --as moved` where this is the only one left, `retable recover --as copy` where both "
-            f"live on",
+            f"run `retable recover --as moved` if this is the only one left, `retable recover --as copy` if both stay "
+            f"in use",
             place=record.place,
         )

@@ -62,7 +62,7 @@ def empty_write_ahead_log(file: Path) -> None:
 def back_up(file: Path, to: Path) -> None:
     """Write a consistent copy of a catalog's file, even while others write to it; InvalidSetting if `to` exists."""
     if to.exists():
-        raise InvalidSetting(f"{to} is there already; name a file that is not")
+        raise InvalidSetting(f"{to} exists already; name a file that does not exist")
     to.parent.mkdir(parents=True, exist_ok=True)
     part = to.with_name(f"{to.name}.part")
     with (

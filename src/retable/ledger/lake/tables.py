@@ -305,7 +305,6 @@ def system_table(name: str) -> SystemTable:
     layer = name.partition(".")[0]
     shape = LAKE if name == LAKE_TABLE else _LAYERS.get(layer) or OPS.get(name)
     if shape is None:
-        raise NotFound(
-            f"{name!r} is no system table; there are {', '.join([*(f'{k}.<source>' for k in _LAYERS), *OPS])}"
-        )
+        known = ", ".join([*(f"{k}.<source>" for k in _LAYERS), *OPS])
+        raise NotFound(f"{name!r} is not a system table; the system tables are {known}")
     return shape

@@ -32,12 +32,12 @@ class Move:
         """
         move = cls(old.rstrip("/"), new.rstrip("/"))
         if not move.has_arrived(inside):
-            raise InvalidSetting(f"{inside} does not lie under {new}; name the folder in which the lake lies now")
+            raise InvalidSetting(f"{inside} is not under {new}; name the folder in which the lake is now")
         rest = _rest(inside, move.new) or ""
         between = _rest(move.old, move.new) or _rest(move.new, move.old) or ""
         if between and (rest + "/").startswith(between + "/"):
             raise InvalidSetting(
-                f"what lies under {new}{between} could belong to {old} or to {new}; move the lake to another folder"
+                f"the files under {new}{between} could belong to {old} or to {new}; move the lake to another folder"
             )
         return move
 

@@ -24,7 +24,7 @@ class _Container:
 
     def __init__(self, data: bytes) -> None:
         if not data.startswith(_MAGIC):
-            raise ValueError("it is no Avro file")
+            raise ValueError("it is not an Avro file")
         self._stream = io.BytesIO(data)
         self._stream.seek(len(_MAGIC))
         facts = fastavro.schemaless_reader(self._stream, _HEADER, None)
@@ -42,13 +42,13 @@ class _Container:
             count, size = _read_long(self._stream), _read_long(self._stream)
             yield count, self._take(size)
             if self._take(_SYNC) != self.mark:
-                raise ValueError("a block does not end where it says")
+                raise ValueError("a block does not have the length that it declares")
 
     def read(self, count: int, stored: bytes) -> list[AvroRecord]:
         stream = io.BytesIO(_long(count) + self._plain(stored) + _END)
         records = fastavro.schemaless_reader(stream, self._records, None)
         if stream.tell() != len(stream.getbuffer()) or not isinstance(records, list):
-            raise ValueError("a block has other records than it says")
+            raise ValueError("a block does not have the records that it declares")
         return records
 
     def write(self, records: list[AvroRecord], before: bytes) -> bytes:

@@ -19,12 +19,12 @@ def move_vectors(data: bytes, move: Move) -> bytes:
     The footer is `PFA1`, JSON, the length of the JSON, four bytes of flags, `PFA1` (Iceberg's Puffin specification).
     """
     if data[:4] != _PUFFIN or data[-4:] != _PUFFIN:
-        raise ValueError("it is no Puffin file")
+        raise ValueError("it is not a Puffin file")
     if data[-8] & 1:
         raise ValueError("its footer is compressed")
     start = len(data) - _TAIL - int.from_bytes(data[-_TAIL:-8], "little")
     if data[start - 4 : start] != _PUFFIN:
-        raise ValueError("its footer has another length than it says")
+        raise ValueError("its footer does not have the length that it declares")
     footer = json.loads(data[start:-_TAIL])
     is_moved = False
     for blob in footer["blobs"]:

@@ -189,7 +189,7 @@ class _Relocation:
 def _read_document(io: FileIO, path: str) -> dict[str, Any]:
     data = read_whole(io, path)
     if data is None:
-        raise NotFound(f"the metadata file {path} is not there", path=path)
+        raise NotFound(f"the metadata file {path} does not exist", path=path)
     with understood(path):
         return _parse(data)
 
@@ -197,7 +197,7 @@ def _read_document(io: FileIO, path: str) -> dict[str, Any]:
 def _parse(data: bytes) -> dict[str, Any]:
     document = json.loads(gzip.decompress(data) if data.startswith(_GZIP) else data)
     if not isinstance(document, dict) or not isinstance(document.get("location"), str):
-        raise ValueError("it is no metadata of a table")
+        raise ValueError("it is not the metadata of a table")
     return document
 
 

@@ -117,8 +117,8 @@ def next_start(source: SourceSettings, recorded: Sequence[Window]) -> datetime:
     every = recorded[-1].end - recorded[-1].start
     if every != source.every:
         raise InvalidSetting(
-            f"sources.{source.name}.every is {source.every}, but its windows are recorded as {every} long, which "
-            f"never changes; set it back, or give the source a new name"
+            f"sources.{source.name}.every is {source.every}, but its recorded windows are {every} long, and "
+            f"this length cannot change; set it back, or give the source a new name"
         )
     return recorded[-1].end
 
@@ -134,7 +134,7 @@ def count_windows(source: SourceSettings, begin: datetime, due: datetime, becaus
     if count > _MOST_WINDOWS:
         raise InvalidSetting(
             f"the source {source.name} would begin at {begin:%Y-%m-%dT%H:%MZ}{because}, {count} windows ago; set "
-            f"sources.{source.name}.start to the time where it really begins"
+            f"sources.{source.name}.start to the time when it really begins"
         )
     return count
 
@@ -155,6 +155,6 @@ def _hour(source: FilesSource, item: FoundObject) -> datetime:
         return datetime.strptime(digits.ljust(12, "0")[:12], "%Y%m%d%H%M").replace(tzinfo=UTC)
     except ValueError:
         raise InvalidSetting(
-            f"sources.{source.name}.hour finds {text!r} in the name {item.key!r}, which is no hour such as "
+            f"sources.{source.name}.hour finds {text!r} in the name {item.key!r}, which is not an hour such as "
             f"2026-03-01T05; correct the pattern, or rename the object"
         ) from None

@@ -76,7 +76,7 @@ def plan_ranges(
         begin, begins = _first(source, log, now)
     if begin is None or begin >= due:
         return []
-    why = "" if recorded or source.start is not None else " because of the stamp of its first message"
+    why = "" if recorded or source.start is not None else " because of the timestamp of its first message"
     windows: list[Window] = []
     for step in range(count_windows(source, begin, due, why)):
         start = begin + step * source.every
@@ -102,7 +102,7 @@ def plan_ranges(
 def lost(source: KafkaSource, topic: str, what: str) -> PositionsLost:
     """The error that says which positions are gone, and how to continue without them."""
     return PositionsLost(
-        f"sources.{source.name}: {what}; nothing was advanced. To go on without them, set "
+        f"sources.{source.name}: {what}; no position was advanced. To continue without them, set "
         f"sources.{source.name}.source_epoch to {source.source_epoch + 1} and resync the tables (docs/operations.md)",
         source=source.name,
         topic=topic,
@@ -163,10 +163,14 @@ def _begin(source: KafkaSource, known: PartitionRange | None, found: FoundPartit
     if known.epoch < source.source_epoch:
         return found.low if is_new else max(found.low, min(known.end, found.end))
     if is_new:
-        raise lost(source, found.topic, f"the topic {found.topic} was made anew since {where} was read to {known.end}")
+        raise lost(
+            source, found.topic, f"the topic {found.topic} was created again since {where} was read to {known.end}"
+        )
     if found.low > known.end:
         gap = f"{known.end} to {found.low - 1} of {where}"
-        raise lost(source, found.topic, f"the positions {gap} are gone: retention took them before a window had them")
+        raise lost(
+            source, found.topic, f"the positions {gap} are gone: retention deleted them before a window recorded them"
+        )
     if found.end < known.end:
         gap = f"{found.end} to {known.end - 1} of {where}"
         raise lost(source, found.topic, f"the positions {gap} were recorded, and the log now ends before them")
@@ -178,5 +182,5 @@ def _check_there(source: KafkaSource, known: Mapping[PartitionAddress, Partition
     for address, each in known.items():
         if address not in there and source.reads(each.topic) and each.epoch >= source.source_epoch:
             where = f"{each.topic}/{each.partition}"
-            what = f"{where} is not there any more, or not for this user: what it holds from {each.end} on is lost"
-            raise lost(source, each.topic, what)
+            what = f"{where} does not exist any more, or this user may not see it"
+            raise lost(source, each.topic, f"{what}: its positions from {each.end} on are lost")

@@ -148,7 +148,7 @@ def _plan(
         case FilesSource(), list():
             unsure, numbers = recorded.unsure(found)
             return plan_windows(source, _numbered(lake, table, source.name, numbers), unsure, due, now)
-    raise TypeError(f"a source of kind {source.kind} was looked at as another one")
+    raise TypeError(f"a source of kind {source.kind} was listed as another kind")
 
 
 def _items(lake: Lake, table: Table, source: str, column: str, fields: Sequence[str]) -> RecordedItems:

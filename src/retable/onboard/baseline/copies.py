@@ -99,7 +99,7 @@ def open_copy(origin: str, form: CsvForm) -> Copy:
             raise NotFound(f"{origin} holds no files", path=origin)
         kinds = {_kind_of(file) for file in files}
         if len(kinds) > 1:
-            raise InvalidSetting(f"{origin} holds files of several kinds; give a folder that holds one of them")
+            raise InvalidSetting(f"{origin} holds files of several kinds; give a folder with one kind")
         copy = _parquet(origin, files) if kinds == {"parquet"} else _csv(origin, files, form)
         if path.is_dir():
             _check_folders(path, files, copy)
@@ -121,7 +121,7 @@ def _check_folders(path: Path, files: list[Path], copy: Copy) -> None:
         name, is_column, _ = folder.partition("=")
         if is_column and name.lower() not in known:
             raise InvalidSetting(
-                f"column {name!r} stands in the name of the folder {folder} alone; write it into its files, too"
+                f"column {name!r} is only in the name of the folder {folder}; write it into the files of the folder too"
             )
 
 
@@ -133,7 +133,7 @@ def _reading(what: object, hint: str = "") -> Iterator[None]:
     except DamagedFile as error:
         reason = without_remedy(error)
         if str(what).endswith(".json"):
-            reason = "it is no metadata of an Iceberg table; give the newest file of the table's folder `metadata`"
+            reason = "it is not the metadata of an Iceberg table; give the newest file of the table's folder `metadata`"
         raise EnvironmentFault(f"{what} cannot be read: {reason}", path=str(what)) from error
     except (OSError, pa.ArrowInvalid, UnicodeError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
@@ -145,7 +145,7 @@ def _kind_of(file: Path) -> CopyKind:
         return "parquet"
     if file.name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
         return "csv"
-    raise InvalidSetting(f"{file} is no copy that is read; give .parquet, .csv, .tsv or Iceberg's .metadata.json")
+    raise InvalidSetting(f"{file} is not a readable copy; give .parquet, .csv, .tsv or Iceberg's .metadata.json")
 
 
 def _parquet(origin: str, files: list[Path]) -> Copy:
@@ -242,7 +242,7 @@ def _declared_type(field: pa.Field) -> tuple[pa.DataType, GoldType]:
     for test, cast, gold in _OTHERS:
         if test(kind):
             return cast, gold
-    raise InvalidSetting(f"column {field.name!r} is of the type {kind}, which no column of gold has; leave it out")
+    raise InvalidSetting(f"column {field.name!r} has the type {kind}, which gold does not have; leave the column out")
 
 
 _OTHERS: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType, GoldType], ...] = (

@@ -94,7 +94,7 @@ def open_table(address: str, password: str | None, name: TableName) -> tuple[Cop
     """
     url = read_address(address, password)
     if url.get_backend_name() not in _SESSION:
-        raise InvalidSetting(f"tables of {url.get_backend_name()} are not read; dump {name} into files, and name those")
+        raise InvalidSetting(f"tables of {url.get_backend_name()} are not supported; dump {name} into files instead")
     schema = read_database(address, password)
     found = _find(schema, name, address)
     declared = schema.tables[found].table
@@ -124,17 +124,17 @@ def _find(schema: Schema, name: TableName, address: str) -> TableName:
 def _table(url: sa.URL, address: str, name: TableName, specs: Sequence[ColumnSpec], keys: Sequence[str]) -> _Table:
     if not keys:
         raise InvalidSetting(
-            f"{name} has no primary key, so no range of its rows can be asked for; dump it at one position into files"
+            f"{name} has no primary key, so its rows cannot be read in ranges; dump it at one position into files"
         )
     system = url.get_backend_name()
     quote = _quote(system)
     columns = tuple(_column(system, spec, f"t.{quote(spec.name)}") for spec in specs)
     places = tuple(next(at for at, spec in enumerate(specs) if spec.name.lower() == key.lower()) for key in keys)
     if unordered := [columns[at].name for at in places if columns[at].gold.kind in _NO_ORDER]:
-        raise InvalidSetting(f"{name}: floats do not order, and {unordered[0]} is of its key; dump it into files")
+        raise InvalidSetting(f"{name}: floats cannot be ordered, and {unordered[0]} is in its key; dump it into files")
     if system == "mysql" and (other := [specs[at] for at in places if _word(specs[at]) in _OTHER_ORDER]):
         raise InvalidSetting(
-            f"{name}: MySQL orders {other[0].source_type} by number and compares it as text, and {other[0].name} is of "
+            f"{name}: MySQL orders {other[0].source_type} by number and compares it as text, and {other[0].name} is in "
             "its key; dump it into files"
         )
     home = name.schema or name.database

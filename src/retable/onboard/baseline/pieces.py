@@ -113,7 +113,7 @@ def _check_key(target: Target, copy: Copy) -> None:
     missing = [key for key in target.keys if key.lower() not in known]
     if known and missing:
         raise InvalidSetting(
-            f"{missing[0]!r} of the key of {target.table} is no column of {copy.origin}, which has "
+            f"the key column {missing[0]!r} of {target.table} is not in {copy.origin}, which has "
             f"{', '.join(map(repr, [*copy.types][:9]))}; give a copy that has it, or for CSV the right --delimiter"
         )
 

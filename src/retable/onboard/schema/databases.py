@@ -65,12 +65,12 @@ def read_address(address: str, password: str | None) -> sa.URL:
             url = sa.make_url(text)
         except (sa.exc.ArgumentError, ValueError):
             shown = without_passwords(address)
-            raise InvalidSetting(f"{shown!r} is no address of a database, as jdbc:mysql://host:3306/shop") from None
+            raise InvalidSetting(f"{shown!r} is not an address of a database, as jdbc:mysql://host:3306/shop") from None
     if url.password is not None or any(_PASSWORD.search(name) for name in url.query):
-        raise InvalidSetting("an address holds no password; name an environment variable with --password-env")
+        raise InvalidSetting("an address must not contain a password; name an environment variable with --password-env")
     backend = url.get_backend_name()
     if backend not in _DRIVERS:
-        raise InvalidSetting(f"schemas of {backend!r} are not read; there are {', '.join(_DRIVERS)}")
+        raise InvalidSetting(f"schemas of {backend!r} are not supported; supported are {', '.join(_DRIVERS)}")
     user = url.username or url.query.get("user")
     options = {name: value for name, value in url.query.items() if isinstance(value, str)}
     if twice := sorted(url.query.keys() - options.keys()):

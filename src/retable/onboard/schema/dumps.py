@@ -73,7 +73,7 @@ def read_oracle(pieces: Iterable[str], database: str | None) -> Schema:
         if piece.kind == "comment" or _is_refused(schema, piece):
             continue
         if piece.swallows:
-            reason = "a program lacks its end, so what stands behind it is not read; add a line that holds / alone"
+            reason = "a program lacks its end, so the text after it is not read; add a line with only /"
             schema.unread.append(UnreadStatement(None, reason, piece.text[:200], piece.line))
             continue
         if found := _COMMENT_ON.match(piece.text):
@@ -109,7 +109,7 @@ def _without_homeless(schema: Schema) -> Schema:
     """The schema without tables of unknown owner; they are listed."""
     for name in [name for name in schema.tables if not name.database]:
         schema_table = schema.tables.pop(name)
-        reason = "nothing tells its owner; say it with --database"
+        reason = "its owner is not known; give it with --database"
         schema.unread.append(UnreadStatement(name, reason, schema_table.statement[:200], 0))
     return schema
 
@@ -120,7 +120,7 @@ def _recognise(head: str, path: Path) -> DumpKind:
     if re.search(r'CREATE\s+(?:\w+\s+)*TABLE\s+"|SEGMENT CREATION|TABLESPACE\s+"|\b(?:VARCHAR2|NUMBER)\b', head):
         return "oracle"
     raise InvalidSetting(
-        f"{path} is no dump of a schema that is known: give what `mysqldump --no-data` or DBMS_METADATA.GET_DDL wrote"
+        f"{path} is not a known dump of a schema: give the output of `mysqldump --no-data` or DBMS_METADATA.GET_DDL"
     )
 
 

@@ -49,8 +49,8 @@ def read_position(text: str) -> Sequence:
     found = _AT.match(text)
     if found is None:
         raise InvalidSetting(
-            f"{text!r} is no position; write {START}, or epoch:hi[:lo] in the numbers of the column _retable_sequence, "
-            f"as 0:1620457642589000000"
+            f"{text!r} is not a position; write {START}, or epoch:hi[:lo] in the numbers of the column "
+            f"_retable_sequence, as 0:1620457642589000000"
         )
     return Sequence(int(found[1]), int(found[2]), int(found[3] or 0))
 
@@ -62,8 +62,8 @@ def read_start(text: str) -> Sequence:
     """
     if (found := _AT.match(text)) and found[3] is not None:
         raise InvalidSetting(
-            f"{text}: a table starts behind all changes of one hi, so write {found[1]}:{found[2]}; where the copy may "
-            "lack one of them, write an earlier hi: what the copy holds already does no harm"
+            f"{text}: a table starts after all changes of one hi, so write {found[1]}:{found[2]}; if the copy may lack "
+            "one of them, write an earlier hi: changes that the copy contains already do no harm"
         )
     return read_position(text)
 
@@ -85,10 +85,10 @@ def position_of(schema: Schema, source: SourceSettings, imported: str | None) ->
         place = find_format(source.format).binlog_position(file, at)
         if place is not None:
             return Sequence(source.source_epoch, place, -1)
-        found = f"it says {file}:{at}, by which {source.format} does not order; "
+        found = f"it says {file}:{at}, but {source.format} is not ordered by that; "
     raise InvalidSetting(
-        f"nothing tells as of which position the schema is: {found}say it with --at epoch:hi[:lo], or --at {START} "
-        f"where the tables have been so since before the first change of {source.name}"
+        f"the position of the schema is not known: {found}give it with --at epoch:hi[:lo], or with --at {START} if the "
+        f"tables have been so since before the first change of {source.name}"
     )
 
 

@@ -78,7 +78,7 @@ class Schema:
                 self.tables[table] = DeclaredTable(DeclareTable(table, columns, keys, change.references), statement)
             case CreateTableLike(table, like):
                 if like not in self.tables:
-                    return f"it is like {like}, which the script does not tell"
+                    return f"it is like {like}, which the script does not declare"
                 self.tables[table] = DeclaredTable(
                     replace(self.tables[like].table, table=table, references=()), statement
                 )
@@ -88,7 +88,7 @@ class Schema:
                 self.tables = {name: known for name, known in self.tables.items() if name.database != database}
             case RenameTable(table, to):
                 if table not in self.tables:
-                    return "it renames a table that the script does not tell"
+                    return "it renames a table that the script does not declare"
                 known = self.tables.pop(table)
                 self.tables[to] = replace(known, table=replace(known.table, table=to))
             case Unsupported(_, reason) | MovePartitions(_, reason):
@@ -100,7 +100,7 @@ class Schema:
     def _alter(self, change: SetKey | AddColumn | DropColumn | ChangeColumn | AddForeignKey) -> str | None:
         known = self.tables.get(change.table)
         if known is None:
-            return "it changes a table that the script does not tell"
+            return "it changes a table that the script does not declare"
         table = known.table
         match change:
             case AddForeignKey(_, _, key):
@@ -114,7 +114,7 @@ class Schema:
             case ChangeColumn(_, name, column, place):
                 was = next((c for c in table.columns if _same(c.name, name)), None)
                 if was is None:
-                    return f"column {name!r} is not there"
+                    return f"column {name!r} does not exist"
                 new = column if column.source_type else replace(was, name=column.name)
                 if place is None or place == ColumnPosition():
                     columns = tuple(new if c == was else c for c in table.columns)

@@ -34,7 +34,7 @@ def tls_of(backend: str, options: Mapping[str, str]) -> dict[str, str]:
 def _check_known(options: Mapping[str, str], known: tuple[str, ...], spelled: str) -> None:
     for name in options:
         if name not in known:
-            raise InvalidSetting(f"the option {name} of the address cannot be honoured; about TLS there are: {spelled}")
+            raise InvalidSetting(f"the option {name} of the address is not supported; the TLS options are: {spelled}")
 
 
 def _postgres(options: Mapping[str, str]) -> dict[str, str]:
@@ -42,17 +42,17 @@ def _postgres(options: Mapping[str, str]) -> dict[str, str]:
     if _is_true(options, "ssl"):
         found.setdefault("sslmode", "verify-full")
     if found.get("sslmode", "prefer") not in _POSTGRES_MODES:
-        raise InvalidSetting(f"sslmode is {found['sslmode']!r}; there are {', '.join(_POSTGRES_MODES)}")
+        raise InvalidSetting(f"sslmode is {found['sslmode']!r}; the values are {', '.join(_POSTGRES_MODES)}")
     return found
 
 
 def _mysql(options: Mapping[str, str]) -> dict[str, str]:
     mode = options["sslmode"].lower().replace("-", "_") if "sslmode" in options else _old_mode(options)
     if mode not in _MYSQL_MODES:
-        raise InvalidSetting(f"sslMode is {options['sslmode']!r}; there are {', '.join(_MYSQL_MODES).upper()}")
+        raise InvalidSetting(f"sslMode is {options['sslmode']!r}; the values are {', '.join(_MYSQL_MODES).upper()}")
     files = {name: options[name] for name in ("ssl_ca", "ssl_cert", "ssl_key") if name in options}
     if mode.startswith("verify") and "ssl_ca" not in files:
-        raise InvalidSetting("to verify the server, name the file of its authority too: ssl_ca=ca.pem in the address")
+        raise InvalidSetting("to verify the server, name the file of its authority: ssl_ca=ca.pem in the address")
     if mode == "disabled":
         return {"ssl_disabled": "true"}
     if mode == "preferred" and not files:

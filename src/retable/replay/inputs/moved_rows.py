@@ -177,7 +177,7 @@ def tables_to_rebuild(
         left = states[each.gold]
         names = [each.to, *([each.gold] if settings.feeds(source, left.table, bool(left.shards)) else [])]
         for gold in names:
-            found.setdefault(gold, f"the rows of {each.table} go to {each.to} now, and are in {each.gold} as yet")
+            found.setdefault(gold, f"the rows of {each.table} go to {each.to} now, but are still in {each.gold}")
     return dict(sorted(found.items()))
 
 

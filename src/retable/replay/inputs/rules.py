@@ -81,7 +81,7 @@ class SourceRules:
 
     def _read(self, text: str, table: TableName) -> tuple[SchemaChange, ...]:
         if self.system not in PARSERS:
-            return (Unsupported(table, f"statements of {self.system!r} are not read"),)
+            return (Unsupported(table, f"statements of {self.system!r} are not supported"),)
         return parse_statement(self.system, text, table.database, table.schema, table.table)
 
     def _declared(self, table: TableName, spec: ColumnSpec) -> GoldType | None:
@@ -105,8 +105,8 @@ class SourceRules:
         if wire is None and isinstance(settled, SourceType):
             if self.source.source_system is None and self.imports.dialect is None:
                 raise InvalidSetting(
-                    f"types of {table} name {name} {settled}, which each database has its own way to write; set "
-                    f"sources.{self.source.name}.source_system, as postgresql or mysql"
+                    f"types of {table} give {name} the type {settled}, which each database writes differently; set "
+                    f"sources.{self.source.name}.source_system, for example to postgresql or mysql"
                 )
             return settled.text, settled.plain
         default = None if wire is None else find_format(self.source.format).default_type(wire)
@@ -149,8 +149,8 @@ class SourceRules:
             declared = {name.lower() for name in history.final.keys} - {*last}
             if other := next((names for names in named if {name.lower() for name in names} != declared), None):
                 raise KeyUnknown(
-                    f"messages of {history.name} name the key {other}, and its statements {history.final.keys}; set "
-                    f"keys for it"
+                    f"messages of {history.name} name the key {other}, and its statements name the key "
+                    f"{history.final.keys}; set keys for it"
                 )
             return history.final.keys
         known = tuple(name for name in known if name not in last)
@@ -178,7 +178,7 @@ class SourceRules:
             places = {column.id: column for column in epoch.columns}
             key = next(iter(former), ())
             if unknown := [identity for identity in key if identity not in places]:
-                raise KeyUnknown(f"the key of {history.name} before {end} has a column that is not there: {unknown[0]}")
+                raise KeyUnknown(f"the key of {history.name} before {end} has an unknown column: {unknown[0]}")
             found.append(FormerKey(end, tuple(places[identity] for identity in key)))
             start = end
         return tuple(found)

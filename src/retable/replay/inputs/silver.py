@@ -107,7 +107,7 @@ def to_statement(record: RowDict, default_system: str | None, spoken: str | None
         changes = (TruncateTable(name),)
     elif not text:
         implied = name and find_format(str(record["source_format"])).implied_change(str(record["op_raw"]), name)
-        changes = (implied or Unsupported(name, "the message carries no statement"),)
+        changes = (implied or Unsupported(name, "the message contains no statement"),)
     else:
         changes = _read_text(record, text, name, default_system, spoken)
     part, event_time = cast(str | None, record["part"]), cast(int | None, record["event_time_ms"])
@@ -133,10 +133,10 @@ def _read_text(
     dialect = dialect_of(record, default_system)
     if dialect is None:
         systems = [system for system in (cast(str | None, record["source_system"]), default_system) if system]
-        hint = f"if it speaks like one of {', '.join(PARSERS)}, name that one as `source_system`"
-        return (Unsupported(name, f"statements of {systems[0]!r} are not read yet; {hint}"),)
+        hint = f"if its statements are like those of one of {', '.join(PARSERS)}, set `source_system` to that one"
+        return (Unsupported(name, f"statements of {systems[0]!r} are not supported yet; {hint}"),)
     if spoken is not None and PARSERS.get(spoken) != PARSERS[dialect]:
-        return (Unsupported(name, f"the source speaks {spoken} and {dialect}: make two sources of it"),)
+        return (Unsupported(name, f"the source has statements of {spoken} and {dialect}: define two sources for it"),)
     if record.get("dialect") == dialect and record.get("reader") == reader_version():
         return from_meaning(str(record["meaning"]))
     return parse_statement(dialect, text, database, schema, table or None)
@@ -145,7 +145,10 @@ def _read_text(
 def taken(statement: Statement, takes: Callable[[TableName], bool]) -> Statement:
     """The statement without its changes of tables that the source leaves out."""
     kept = tuple(
-        Unsupported(change.to, f"it was {change.table}, which the settings leave out, so its rows are not here")
+        Unsupported(
+            change.to,
+            f"its former name is {change.table}, which the settings leave out, so its older rows are not in silver",
+        )
         if isinstance(change, RenameTable) and takes(change.to) and not takes(change.table)
         else change
         for change in statement.changes

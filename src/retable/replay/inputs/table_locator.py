@@ -115,4 +115,6 @@ class TableLocator:
             found[identity].gold = to
             if free:
                 del moves[identity]
-        return {i: Hold("NAME_CLASH", f"{to} is another table", None, None, None, REMEDY) for i, to in blocked.items()}
+        return {
+            i: Hold("NAME_CLASH", f"another table is named {to}", None, None, None, REMEDY) for i, to in blocked.items()
+        }

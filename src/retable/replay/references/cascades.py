@@ -91,13 +91,13 @@ class Cascades:
         self._inspections: dict[SuspectPlace, _Inspection] = {}
         self._times: dict[str, dict[Moment, int | None]] = {}
 
-    def inspect(self, anew: Collection[str]) -> list[Suspect]:
+    def inspect(self, rewritten: Collection[str]) -> list[Suspect]:
         """The suspects that this run adds, settles or changes.
 
-        For tables that were written `anew`, and for late rows, the losses of all windows count.
+        For tables that were written again (`rewritten`), and for late rows, the losses of all windows count.
         """
         for reference in self._references:
-            self._take(reference, anew)
+            self._take(reference, rewritten)
         touched = {identity for identity, result in self._results.items() if result.wrote}
         for suspect in self._recorded.suspects:
             if suspect.state == "open" and suspect.identity in touched and suspect.place not in self._inspections:
@@ -119,12 +119,12 @@ class Cascades:
         rules = self._tables.rules.settings.rules(reference.child)
         return {reference.child, reference.key.parent} <= self._parts.keys() and rules.on.cascade == "suspect"
 
-    def _take(self, reference: ForeignKeyReference, anew: Collection[str]) -> None:
+    def _take(self, reference: ForeignKeyReference, rewritten: Collection[str]) -> None:
         """Take the parent's losses of this window; also later ones for late rows, all for a table written again."""
         parent, child = self._parts[reference.key.parent][0], self._parts[reference.child][0]
         first = last = self._window
         came = self._results.get(child.identity)
-        if {parent.identity, child.identity} & set(anew):
+        if {parent.identity, child.identity} & set(rewritten):
             first, last = _FIRST, _LAST
         elif came is not None and came.wrote and any(name > self._window for name in self._recorded.replayed):
             last = _LAST

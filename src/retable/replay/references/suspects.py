@@ -93,18 +93,20 @@ def open_suspects(lake: Lake, source: SourceSettings) -> dict[str, list[SuspectR
 def words_of(rows: Seq[SuspectRow]) -> str:
     """A text for people about a table's suspect rows."""
     first = min(rows, key=lambda row: row.window)
-    more = "" if len(rows) == 1 else f", and by {len(rows) - 1} more such changes"
+    more = "" if len(rows) == 1 else f", and to rows of {len(rows) - 1} more such changes"
     return (
-        f"{sum(row.rows for row in rows):,} rows refer to what the source deleted or changed at {first.position} in "
-        f"the window {first.window}{more}; it takes them away, or changes them, without a message: {first.constraint}"
+        f"{sum(row.rows for row in rows):,} rows refer to rows that the source deleted or changed at {first.position} "
+        f"in the window {first.window}{more}; the source deletes or changes the referring rows without a message: "
+        f"{first.constraint}"
     )
 
 
 def remedy_of(gold: str) -> str:
     """A text about what a person can do about a table's suspect rows."""
     return (
-        f"messages that are on their way may settle it; else `retable baseline {gold}` or `retable resync {gold}` "
-        f"brings the rows as the source has them; where gold's are right, `retable accept-rows {gold} --reason ...`"
+        f"messages that have not arrived yet may settle it; if not, `retable baseline {gold}` or "
+        f"`retable resync {gold}` gets the rows as the source has them; if gold's rows are right, "
+        f"`retable accept-rows {gold} --reason ...`"
     )
 
 

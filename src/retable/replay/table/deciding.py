@@ -96,7 +96,7 @@ class Deciding:
             work = work.one_by_one()
             if retention_floor(work.state, work.history) is not None or isinstance(reason, RowsMissing):
                 return work, without_rewriting(work, reason, lambda below: self._decide(below, table))
-            self._on_progress(f"{work.gold}: writing all rows anew, {reason}")
+            self._on_progress(f"{work.gold}: writing all rows again, {reason}")
             return self._decide_rewritten(work, table)
 
     def _decide_vectorized(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:

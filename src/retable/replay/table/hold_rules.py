@@ -22,7 +22,7 @@ REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold rele
 REMEDY_LATE = REMEDY_MOVED = "retable rebuild TABLE --reason ..."
 MOVED = "MOVED"
 """The code of a hold for rows that the settings, or a RENAME, take from the table or give to it."""
-ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
+ORDER_REASON = "rows and this statement came in several partitions: it is not known which came first"
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
 LATE_ROW = "a row arrived that is older than rows already replayed, and the windows replayed so far lack what it needs"
 
@@ -38,7 +38,7 @@ def standing_hold(work: TableReplay) -> Hold | None:
         if position not in work.state.changes and is_late(work.state, change.part, change.position):
             return Hold("LATE_CHANGE", LATE_REASON, None, change.part, change.statement, REMEDY_LATE)
     if work.history.hold is None and (vanished := set(work.state.changes) - set(applied)):
-        reason = f"the statement at {min(vanished)}, on which gold's schema stands, is not in silver any more"
+        reason = f"the statement at {min(vanished)} is not in silver any more, but gold's schema depends on it"
         return Hold("LATE_CHANGE", reason, None, None, None, REMEDY_LATE)
     return None
 
@@ -50,9 +50,9 @@ def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str
         why = f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} rows that go into it now"
     elif state is not None and (left := state.shards.keys() - history.identities):
         names = sorted(str(state.shards[identity].table) for identity in left)
-        why = f"it has rows of {', '.join(names)}, which go elsewhere now"
+        why = f"it has rows of {', '.join(names)}, which go to another table now"
     elif state is not None and state.shards and state.columns and all(c.id != SHARD_ID for c in state.columns):
-        why = "its rows do not tell of which table they are"
+        why = "its rows do not show which source table they come from"
     return None if why is None else Hold(MOVED, why, None, None, None, REMEDY_MOVED)
 
 
@@ -133,7 +133,7 @@ def is_behind(work: TableReplay, hold: Hold) -> bool:
 
     The position of a row of one partition does not compare with rows of other partitions.
     """
-    if work.state is None or work.mode == "rebuild" or hold == work.state.hold or hold.position is None:
+    if work.state is None or work.mode == "rebuild" or hold.is_same(work.state.hold) or hold.position is None:
         return False
     marks = work.state.high_water
     if shard_of(hold.part) is not None:

@@ -37,7 +37,7 @@ def retention_floor(state: GoldState | None, history: TableHistory) -> Retention
 def check_whole(gold: str, state: GoldState | None, history: TableHistory, dropped: RetentionFloor | None) -> None:
     """NotKept if rows that count were dropped, of a table or of what goes into it now: it cannot be built again."""
     if (floor := retention_floor(state, history) or dropped) is not None:
-        raise not_kept(gold, floor, "it cannot be built anew from what is left")
+        raise not_kept(gold, floor, "it cannot be built again from the rows that are left")
 
 
 def not_kept(gold: str, floor: RetentionFloor, what: str) -> NotKept:
@@ -45,8 +45,8 @@ def not_kept(gold: str, floor: RetentionFloor, what: str) -> NotKept:
     some = sorted(floor.dropped.items())[:_SHOWN]
     ends = ", ".join(f"{last} of {part}" if part else str(last) for part, last in some)
     return NotKept(
-        f"{gold}: {what}, as silver no longer holds its rows up to {ends} (retention.silver). New rows are replayed as "
-        f"ever; to start the table anew, take a full copy: `retable baseline {gold} --from ... --at ...`",
+        f"{gold}: {what}, because silver no longer has its rows up to {ends} (retention.silver). New rows are still "
+        f"replayed; to start the table again, take a full copy: `retable baseline {gold} --from ... --at ...`",
         table=gold,
     )
 
@@ -86,9 +86,8 @@ def check_key(state: GoldState, reader: TableReader) -> None:
     now = [reader.columns[at].id for at in reader.key_columns]
     if sorted(known.get(name, "") for name in state.keys) != sorted(now):
         raise BehindHorizon(
-            f"its key is ({', '.join(reader.keys)}) now and was ({', '.join(state.keys)}), and silver no longer holds "
-            f"all of its rows (retention.silver); give it its key back in the settings, then --retry, or take a "
-            f"baseline"
+            f"its key is ({', '.join(reader.keys)}) now and was ({', '.join(state.keys)}), but silver no longer has "
+            f"all of its rows (retention.silver); set the former key in the settings, then --retry, or take a baseline"
         )
 
 
@@ -186,9 +185,9 @@ def _hold_behind(work: TableReplay, undecided: list[RowEvent]) -> Hold:
     first = min(undecided, key=lambda event: event.arrival)
     came = work.windows[first.ordinal]
     reason = (
-        f"{len(undecided)} rows came in {came} with sequences, the first {first.sequence}, up to which silver no "
-        f"longer holds the table's rows (retention.silver), and gold does not tell what they come to: they may be of "
-        f"rows that were deleted since"
+        f"{len(undecided)} rows came in {came}, the first with the sequence {first.sequence}; silver no longer has the "
+        f"table's rows up to there (retention.silver), and gold does not show the result of the new rows: they may "
+        f"belong to rows that were deleted since"
     )
     return Hold(BehindHorizon.code, reason, None, first.part, row_text(first), REMEDY_BEHIND)
 
@@ -200,7 +199,7 @@ def without_rewriting(work: TableReplay, why: RewriteNeeded, decide: Callable[[T
     If no statement of this run is the cause, the table stops as it is.
     """
     where = "`retable plan` says which windows left it out" if isinstance(why, RowsMissing) else "retention.silver"
-    reason = f"all of its rows would be written anew ({why}), and silver does not hold them all ({where})"
+    reason = f"all of its rows must be written again ({why}), but silver does not have all of them ({where})"
     done = () if work.state is None else work.state.changes
     stop = None if work.state is None or work.state.hold is None or work.lifts_hold else work.state.hold.position
     fresh = [each for each in work.history.changes if each.status == "applied" and str(each.position) not in done]

@@ -81,7 +81,7 @@ def _check_order(winner: Winner, old: list[CurrentRow], complete: bool) -> None:
     """Raise unless gold's rows of a key are those that its last state replaces."""
     for row in old:
         if not follows(winner.part, winner.sequence, row.part, row.sequence):
-            raise OrderUndefined(f"partitions {row.part} and {winner.part} both write one key")
+            raise OrderUndefined(f"partitions {row.part} and {winner.part} both write the same key")
     if not complete and any(row.sequence > winner.sequence or winner.took_another(row.values) for row in old):
         raise EventsMissed
 
@@ -100,7 +100,7 @@ def _rank(failure: Exception) -> tuple[bool, bool, Sequence, str]:
 def _base(winner: Winner, key: Key, present: dict[Key, list[CurrentRow]]) -> Values:
     """Gold's row that has the missing columns of a partial image; RowMissing if gold has none."""
     if not (rows := present.get(key, [])):
-        what = f"a change tells only some columns of the row {key!r}, which gold does not have"
+        what = f"a change contains only some columns of the row {key!r}, and gold does not have this row"
         raise RowMissing(what, at=winner.sequence)
     return rows[0].values
 

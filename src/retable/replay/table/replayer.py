@@ -102,7 +102,9 @@ class TableReplayer:
         there = None if table is None else table.state
         is_foreign = table is not None and there is None and not table.is_empty
         if is_foreign or (there is not None and (there.source, there.identity) != (work.source, work.history.identity)):
-            raise TableError(f"{work.gold} is not {work.history.name} of this source; move it away, then replay again")
+            raise TableError(
+                f"{work.gold} is not the table of {work.history.name} of this source; move it away, then replay again"
+            )
         if table is None or there != work.state:
             raise Fenced(f"{work.gold}: another writer committed first; run this window again", table=work.gold)
         return table

@@ -16,7 +16,7 @@ from retable.replay.table.table_replay import TableReplay, counted_of
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.columns import differs_by_shard
 
-DROP_IT = "drop the gold table in the catalog, which a rebuild then makes anew"
+DROP_IT = "drop the gold table in the catalog; a rebuild then creates it again"
 _READ_ONE_WAY = frozenset({"boolean", "int", "long"})
 _SPELLED_ONE_WAY = frozenset({"decimal", "string"})
 """These also have only one reading, except in formats whose options decide how numbers are read."""
@@ -35,12 +35,14 @@ def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names
         raise RewriteNeeded(narrower.message) from narrower
     applied = tuple(str(change.position) for change in history.changes if change.status == "applied")
     if work.state is not None and not work.replaces_all and evolution.drops and applied == work.state.changes:
-        raise LateChange(f"rows that came late tell columns otherwise; gold would lose {evolution.drops[0]!r}")
+        raise LateChange(f"late rows show other columns than gold has; gold would lose {evolution.drops[0]!r}")
     if parting := table.parting().intersection(evolution.drops):
-        raise PartitionUnfit(f"{min(parting)} parts files of {work.gold}, so Iceberg cannot take it away: {DROP_IT}")
+        raise PartitionUnfit(
+            f"{work.gold} is partitioned by {min(parting)}, so Iceberg cannot drop this column: {DROP_IT}"
+        )
     written = [name for name, column in evolution.adds if reader.defaults[column.id] is not None]
     if written and not (work.replaces_all or table.is_empty or table.has_defaults()):
-        raise RewriteNeeded(f"{len(written)} new columns whose default format v2 does not show")
+        raise RewriteNeeded(f"format v2 does not support the defaults of {len(written)} new columns")
     _check_alike(work, evolution, history)
     return evolution
 
@@ -58,17 +60,17 @@ def check_findable(work: TableReplay, reader: TableReader) -> None:
     if work.lifts_hold:
         return
     if work.history.shards and not reader.keys and new_truncations(work, reader.history):
-        raise RewriteNeeded("one of the tables that go into it was emptied, and no key tells its rows")
+        raise RewriteNeeded("one of the tables that go into it was truncated, and no key identifies its rows")
     if work.state.keys_are_set and not work.keys_are_set and is_rekeyed(work.state, reader):
-        raise RewriteNeeded("its key is not that of the settings any more")
+        raise RewriteNeeded("the settings no longer set its key")
     if not _is_read_otherwise(work):
         return
     if not _is_key_read_one_way(reader):
-        raise RewriteNeeded("its rows were read otherwise before, and no key tells which they are")
+        raise RewriteNeeded("its rows were read differently before, and no key identifies them")
     rows = {work.windows[ordinal]: counted.rows for ordinal, counted in counted_of(work).items()}
     for window, (_, before) in work.before.items():
         if rows.get(window, 0) < before.get("rows", 0):
-            raise _lost(work)(f"{window} has {rows.get(window, 0)} rows of it, and had {before['rows']}")
+            raise _lost(work)(f"{window} has {rows.get(window, 0)} rows of it now, and had {before['rows']} before")
 
 
 def _lost(work: TableReplay) -> type[RewriteNeeded]:
@@ -83,16 +85,16 @@ def _check_alike(work: TableReplay, evolution: Evolution, history: TableHistory)
     there = {name for name, _ in evolution.renames} | set(evolution.order)
     known = {column.id: column.default for column in work.state.columns}
     if evolution.adds and evolution.drops:
-        raise RewriteNeeded(f"{evolution.drops[0]} of its tables gave way to another column")
+        raise RewriteNeeded(f"another column replaced {evolution.drops[0]} in its tables")
     final = history.final.columns
     adds = {column.id for _, column in evolution.adds}
     for at, column in enumerate(final):
         if column.id in adds and (differs_by_shard(column) or any(s.has_dropped(at) for s in history.shards)):
             raise RewriteNeeded(f"older rows of its tables have values in {column.name}")
     if any(to in there for _, to in evolution.renames):
-        raise RewriteNeeded("columns of its tables took each other's names")
+        raise RewriteNeeded("a column of its tables took the name of another column")
     if changed := [column.name for column in final if known.get(column.id, column.default) != column.default]:
-        raise RewriteNeeded(f"the default of {changed[0]} is another")
+        raise RewriteNeeded(f"the default of {changed[0]} changed")
 
 
 def check_refused(work: TableReplay, folded: Folded) -> None:
@@ -102,7 +104,7 @@ def check_refused(work: TableReplay, folded: Folded) -> None:
     refused = Counter(work.windows[reject.event.ordinal] for reject in folded.rejects if reject.event.counted)
     known = {window: before.get("rejected", 0) for window, (_, before) in work.before.items()}
     if any(count > known.get(window, 0) for window, count in refused.items()):
-        raise RewriteNeeded("some of its rows are refused now, which were read otherwise before")
+        raise RewriteNeeded("some of its rows are refused now, and were read differently before")
 
 
 def is_keyed_otherwise(work: TableReplay, events: list[RowEvent], bounds: Bounds, changed: Sequence) -> bool:

@@ -14,7 +14,7 @@ from retable.schema_history.traced import InferredColumn
 
 UNDECIDED = "UNDECIDED"
 A_BUG = "this is a bug of Retable, please report it with this reason"
-REMEDY_UNDECIDED = f"{A_BUG}; with a version that has it no more: retable hold release TABLE --retry --reason ..."
+REMEDY_UNDECIDED = f"{A_BUG}; with a version without this bug: retable hold release TABLE --retry --reason ..."
 _SHOWN = 4
 _WIDENINGS = 40
 """An integer becomes a longer one and then a decimal, which has at most 38 digits."""
@@ -65,7 +65,9 @@ def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], ReplayP
         passed.append(found)
         if not found.is_nearer_than(passed[-2]):
             decisions = "; then ".join(map(str, passed[-_SHOWN:]))
-            reason = f"what stops it is decided again and again, {len(passed) - 1} times so far: {decisions}"
+            reason = (
+                f"the replay decides again and again what stops the table, {len(passed) - 1} times so far: {decisions}"
+            )
             return ReplayPlan(work.history, undecided(reason), all_held(work))
     return found
 
@@ -94,5 +96,7 @@ class Widenings:
             self._came[place] += 1
             if self._came[place] > _WIDENINGS:
                 last = column.source_type or column.type
-                self.endless[column.identity] = f"rows tell the type of {column.name!r} again and again, last {last}"
+                self.endless[column.identity] = (
+                    f"rows give a new type for the column {column.name!r} again and again, last {last}"
+                )
         return [column for column in found if column.identity not in self.endless]

@@ -8,7 +8,10 @@ from retable.model.sequence import Sequence
 from retable.schema_history.decisions import REMEDY_STATEMENT
 from retable.schema_history.history import Column, TableHistory
 
-REMEDY = "it goes on by itself once its tables are alike there; one that stays as it is needs another `to`, or none"
+REMEDY = (
+    "the table continues by itself if its source tables become alike there; a source table that stays different "
+    "needs another `to`, or no `to`"
+)
 SHARDS_DIFFER = "SHARDS_DIFFER"
 OWN = "/"
 
@@ -78,7 +81,7 @@ class Group:
         for label, line in self.lines.items():
             joined = kind.joined(line.column.type)
             if joined is None:
-                raise Differ(f"column {self.name!r} of {label} is {line.column.type}, and of others {kind}")
+                raise Differ(f"column {self.name!r} is {line.column.type} in {label}, and {kind} in others")
             kind = joined
         defaults = {line.column.default: line.column for line in self.lines.values() if line.tells_default}
         if len(defaults) > 1:

@@ -72,7 +72,7 @@ def together(one: Hold | None, other: Hold | None) -> Hold | None:
     if source_part(one.part) == source_part(other.part):
         return one if one.position <= other.position else other
     first, also = (other, one) if other.code == SHARDS_DIFFER else (one, other)
-    reason = f"{first.reason}; another partition of it is held too ({also.code}: {also.reason})"
+    reason = f"{first.reason}; another partition of the table is held too ({also.code}: {also.reason})"
     return replace(first, reason=reason, position=None, at=first.place)
 
 
@@ -178,7 +178,7 @@ def _whole(
     called: dict[str, Column] = {}
     for column in columns:
         if called.setdefault(column.name.lower(), column) is not column:
-            raise Differ(f"column {column.name!r} of some is another one than that of others")
+            raise Differ(f"column {column.name!r} of some source tables is not the same as in others")
     keys = _keys(name, cut, living, groups)
     columns.insert(0, named)
     keys = (*keys, named.name) if keys else keys
@@ -215,7 +215,9 @@ def _keys(whole: TableName, cut: Seq[TableHistory], living: set[str], groups: Se
     for shard in cut:
         label = shard.label
         if shard.rekeyed:
-            raise Refused(f"the primary key of {label}, which goes into {whole}, changed over its rows")
+            raise Refused(
+                f"the primary key of {label}, a source table of {whole}, changed, and earlier rows still count"
+            )
         if label in living and shard.final.keys is not None:
             named = {
                 line.names[-1].lower(): each.name for each in groups if (line := each.lines.get(label)) is not None
@@ -223,8 +225,10 @@ def _keys(whole: TableName, cut: Seq[TableHistory], living: set[str], groups: Se
             found.setdefault(tuple(named.get(key.lower(), key) for key in shard.final.keys), label)
         if casts := casts_of(shard.final.columns):
             column = casts[0][1].name
-            raise Refused(f"column {column!r} of {label}, which goes into {whole}, took a type that may change values")
+            raise Refused(
+                f"column {column!r} of {label}, a source table of {whole}, changed to a type that may change values"
+            )
     if len(found) > 1:
         one, other = list(found.items())[:2]
-        raise Differ(f"the key of {one[1]} is {one[0]}, and that of {other[1]} is {other[0]}")
+        raise Differ(f"the key of {one[1]} is {one[0]}, and the key of {other[1]} is {other[0]}")
     return next(iter(found), None)

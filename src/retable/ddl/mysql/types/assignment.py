@@ -82,7 +82,7 @@ def _unpadded(length: int) -> Store:
 
     def store(text: str) -> str:
         if text.endswith(" "):
-            raise ValueError("its trailing blanks would go")
+            raise ValueError("its trailing blanks would be lost")
         return str(short(text))
 
     return store
@@ -91,7 +91,7 @@ def _unpadded(length: int) -> Store:
 def _octets(length: int) -> Store:
     def store(value: bytes) -> bytes:
         if len(value) != length:
-            raise ValueError(f"not of {length} bytes")
+            raise ValueError(f"not {length} bytes long")
         return value
 
     return store
@@ -112,7 +112,7 @@ def _some_of(known: list[str]) -> Store:
     def store(text: str) -> str:
         members = text.split(",") if text else []
         if members != [label for label in known if label in members]:
-            raise ValueError("not of its labels, each once and in their order")
+            raise ValueError("not a list of its labels, each once and in their order")
         return text
 
     return store
@@ -126,5 +126,5 @@ def _not_negative(value: int | float | Decimal) -> int | float | Decimal:
 
 def _year(value: int) -> int:
     if value and not 1901 <= value <= 2155:
-        raise ValueError("no year of MySQL")
+        raise ValueError("not a valid year in MySQL")
     return value
