@@ -64,8 +64,12 @@ def test_the_commands_of_operations_do_what_they_say(folder: Path) -> None:
     address = re.search(r"erp/20260301T0500Z/decode/\S+", shown)
     assert address is not None, shown
     stand_for = {
-        **{"SOURCE": "erp", "[SOURCE]": "erp", "ID": address[0], "T": "2026-03-01T04:30:00Z"},
-        **{"20260301T0000Z": "20260301T0400Z", "20260302T0000Z": "20260301T0700Z"},
+        "SOURCE": "erp",
+        "[SOURCE]": "erp",
+        "ID": address[0],
+        "T": "2026-03-01T04:30:00Z",
+        "20260301T0000Z": "20260301T0400Z",
+        "20260302T0000Z": "20260301T0700Z",
     }
     lines = list(commands_of("operations.md"))
     assert len(lines) > 20

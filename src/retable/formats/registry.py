@@ -1,39 +1,61 @@
 """The formats, one line each, and the one entry point from a raw message to change events."""
 
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+
 from retable.errors import Blocked, InvalidSetting, Malformed, TooLarge
-from retable.formats import lindorm_debezium, maxwell, ogg, shareplex_json
-from retable.formats.canal import json as canal_json
 from retable.formats.context import DecodeContext
-from retable.formats.datahub import blob as datahub_blob
-from retable.formats.datahub import tuple as datahub_tuple
-from retable.formats.debezium import json as debezium_json
-from retable.formats.dts import avro as dts_avro
 from retable.formats.format import Format
 from retable.formats.image_text import key_text, read_image
 from retable.formats.options import nearest
-from retable.formats.streamx import json as streamx_json
 from retable.model.event import BLOCKING_PROBLEMS, ChangeEvent
 from retable.model.message import RawMessage
 
-_ALL = (
-    canal_json.FORMAT,
-    streamx_json.FORMAT,
-    datahub_blob.FORMAT,
-    datahub_tuple.FORMAT,
-    lindorm_debezium.FORMAT,
-    debezium_json.FORMAT,
-    shareplex_json.FORMAT,
-    dts_avro.FORMAT,
-    maxwell.FORMAT,
-    ogg.FORMAT,
-)
-FORMATS = {known.name: known for known in _ALL}
-OPTION_READERS = {
-    name: tuple(known.name for known in _ALL if name in known.options.model_fields)
-    for known in _ALL
-    for name in known.options.model_fields
+_MODULES = {
+    "canal_json": "canal.json",
+    "streamx_json": "streamx.json",
+    "datahub_blob": "datahub.blob",
+    "datahub_tuple": "datahub.tuple",
+    "lindorm_debezium": "lindorm_debezium",
+    "debezium_json": "debezium.json",
+    "shareplex_json": "shareplex_json",
+    "dts_avro": "dts.avro",
+    "maxwell_json": "maxwell",
+    "ogg_json": "ogg",
 }
-"""Every option, and the formats that read it."""
+"""The module of each format, below this package; its record is `FORMAT`."""
+
+
+class _Formats(Mapping[str, Format]):
+    """The formats by name. A format is imported when it is first used: together they take a third of a second."""
+
+    def __getitem__(self, name: str) -> Format:
+        return _load(_MODULES[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+@cache
+def _load(module: str) -> Format:
+    found: Format = import_module(f"retable.formats.{module}").FORMAT
+    return found
+
+
+FORMATS: Mapping[str, Format] = _Formats()
+
+
+@cache
+def option_readers() -> dict[str, tuple[str, ...]]:
+    """Give every option, and the names of the formats that read it."""
+    options = {name: known.options.model_fields.keys() for name, known in FORMATS.items()}
+    return {
+        each: tuple(name for name in options if each in options[name]) for found in options.values() for each in found
+    }
 
 
 def find_format(name: str) -> Format:

@@ -154,9 +154,20 @@ def _entry_of(option: FieldInfo) -> type[BaseModel] | None:
     return next((each for each in inside if isinstance(each, type) and issubclass(each, BaseModel)), None)
 
 
-_OPTIONS = {name: field for known in FORMATS.values() for name, field in known.options.model_fields.items()}
+def _options() -> dict[str, FieldInfo]:
+    """The settings that only one format or another reads."""
+    return {name: field for known in FORMATS.values() for name, field in known.options.model_fields.items()}
+
+
+def _inside(name: str) -> type[BaseModel] | None:
+    """The model of a setting that has settings inside."""
+    if name in _INSIDE:
+        return _INSIDE[name]
+    option = _options().get(name)
+    return None if option is None else _entry_of(option)
+
+
 _INSIDE: dict[str, type[BaseModel]] = {
-    **{name: entry for name, field in _OPTIONS.items() if (entry := _entry_of(field)) is not None},
     "on": ChangeRules,
     "s3": S3Settings,
     "kafka": KafkaAccess,
@@ -251,7 +262,7 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first:
     match error["type"]:
         case "extra_forbidden":
             depth = 1 if place[0] == "lake" else 2
-            inside = _INSIDE.get(place[depth]) if len(place) > depth + 1 else None
+            inside = _inside(place[depth]) if len(place) > depth + 1 else None
             section = inside or kind or (_SECTIONS.get(place[0], Settings) if len(place) > 1 else Settings)
             if others := [] if inside else [name for name in KINDS if kind and place[-1] in KINDS[name].model_fields]:
                 return InvalidSetting(
@@ -261,7 +272,7 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first:
                 )
             fields = section.model_fields
             known = {field.alias or name for name, field in fields.items()} - {"name"}
-            known |= _OPTIONS.keys() if kind and not inside else set()
+            known |= _options().keys() if kind and not inside else set()
             hint = nearest(place[-1], known) or f"; the settings here are {', '.join(sorted(known))}"
             return UnknownSetting(f"{where} is not a setting{hint}", setting=_format_place(place), file=file)
         case "union_tag_not_found":

@@ -10,7 +10,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from retable.errors import InvalidSetting
 from retable.formats.options import NO_OPTIONS, FormatOptions, NonEmptyStr, Zone
-from retable.formats.registry import OPTION_READERS, find_format
+from retable.formats.registry import find_format, option_readers
 from retable.model.budget import QuarantineBudget
 from retable.model.event import TableName
 from retable.model.evidence import Grade
@@ -122,8 +122,9 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid"):
         except InvalidSetting as error:
             raise _refusal("format", "value_error", error.message, name) from None
         own = {key: value for key, value in data.items() if key in known.options.model_fields}
-        for key in data.keys() & OPTION_READERS.keys() - own.keys():
-            readers = " and ".join(OPTION_READERS[key])
+        others = data.keys() - own.keys() - cls.model_fields.keys()
+        for key in sorted(others & option_readers().keys()) if others else ():
+            readers = " and ".join(option_readers()[key])
             text = f"is an option of {readers}, but the format of this source is {name}"
             raise _refusal(key, "option_of_another", text, data[key])
         for key in known.needs:
