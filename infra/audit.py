@@ -21,7 +21,8 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 from zipfile import ZipFile
 
-from environment import BUILD_TOOLS, JARS_LIST, PACKAGES, ROOT, VENV, jar_name, read_pins
+from environment import BUILD_TOOLS, PACKAGES, ROOT, VENV
+from retable.jars import jar_name, read_pins
 
 OSV = "https://api.osv.dev/v1/querybatch"
 BILL = ROOT / "var" / "sbom.json"
@@ -63,7 +64,7 @@ def components(jars: Iterable[Path]) -> list[Component]:
         for pins in (BUILD_TOOLS, PACKAGES)
         for name, version in _PIN.findall(pins.read_text())
     }
-    pinned = list(read_pins(JARS_LIST.read_text()))
+    pinned = list(read_pins())
     for group, artifact, version in (coordinates.split(":") for coordinates in pinned):
         found.add(Component("Maven", f"{group}:{artifact}", version))
     names = set(map(jar_name, pinned))

@@ -33,12 +33,6 @@ NO_VENV = """\
 {python} cannot make virtual environments. Get that part with:
   Debian, Ubuntu   sudo apt install python3-venv"""
 
-WRONG_JAR = """\
-{coordinates} is not the jar that src/retable/jars.sha256 pins, so none was kept.
-  pinned {pinned}
-  got    {found}
-Run `make setup` again. If it stays so, do not trust the source of the jars."""
-
 
 class SetupError(Exception):
     """What is missing, and how to get it."""
@@ -70,26 +64,6 @@ def check_venv_module() -> None:
         raise SetupError(NO_VENV.format(python=sys.executable))
 
 
-def read_pins(text: str) -> dict[str, str]:
-    """Read src/retable/jars.sha256: the sha256 of every jar by its Maven coordinates."""
-    return {coordinates: digest for digest, coordinates in (line.split() for line in text.splitlines())}
-
-
-def jar_name(coordinates: str) -> str:
-    """Name a jar's file as Spark's resolver does."""
-    group, artifact, version = coordinates.split(":")
-    return f"{group}_{artifact}-{version}.jar"
-
-
-def check_jars(folder: Path, pins: dict[str, str]) -> None:
-    """Compare every jar with its pin; if one differs, the whole folder is deleted."""
-    for coordinates, pinned in pins.items():
-        found = hashlib.sha256((folder / jar_name(coordinates)).read_bytes()).hexdigest()
-        if found != pinned:
-            shutil.rmtree(folder)
-            raise SetupError(WRONG_JAR.format(coordinates=coordinates, pinned=pinned, found=found))
-
-
 def fingerprint(files: list[Path], python: str) -> str:
     """Digest what decides the environment's content, including its location: a moved environment does not work."""
     digest = hashlib.sha256(f"{VENV} {python}".encode())
@@ -118,14 +92,8 @@ def install_packages() -> None:
 
 
 def install_jars() -> None:
-    """Let Spark's own resolver get the jars by coordinates, then keep them only if all match the pins."""
-    pins = read_pins(JARS_LIST.read_text())
-    with tempfile.TemporaryDirectory(dir=VENV) as work:
-        resolve = [str(VENV / "bin" / "python"), str(ROOT / "infra" / "resolve_jars.py"), work, *pins]
-        _run(resolve, "Spark could not get its jars: see its output above. It needs the network.", quiet=True)
-        check_jars(Path(work) / "jars", pins)
-        shutil.rmtree(VENV / "jars", ignore_errors=True)
-        (Path(work) / "jars").rename(VENV / "jars")
+    env = {name: value for name, value in os.environ.items() if name != "RETABLE_JARS"}
+    _run([str(VENV / "bin" / "retable"), "get-jars"], "Spark's jars are missing: see above.", quiet=True, env=env)
 
 
 def archive_classes() -> None:

@@ -85,7 +85,7 @@ def test_missing_jars_name_the_command_that_gets_them(
     tmp_path: Path, lake_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RETABLE_JARS", str(tmp_path))
-    with pytest.raises(EnvironmentFault, match="make setup"):
+    with pytest.raises(EnvironmentFault, match="retable get-jars"):
         submit_conf(lake_settings)
 
 

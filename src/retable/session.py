@@ -2,14 +2,12 @@
 
 import atexit
 import gc
-import hashlib
 import logging
 import os
 import shutil
 import sys
 import tempfile
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from threading import Lock
@@ -19,9 +17,11 @@ from zipimport import zipimporter
 import pyarrow as pa
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from retable.errors import EnvironmentFault
+from retable.jars import find_jars
 from retable.settings.catalogs import PostgresCatalog
 from retable.settings.lake import LakeSettings
 from retable.settings.load import CATALOG, Settings, jars_folder, read_variable
@@ -255,28 +255,17 @@ def _is_local(conf: SparkConf) -> bool:
 
 def _jars(settings: Settings) -> list[Path]:
     """The jars that these settings need: Iceberg itself, the driver of its catalog, the client of object storage."""
-    folder = jars_folder()
-    found = {name: sorted(folder.glob(f"*{name}-[0-9]*.jar")) for name in (_ALWAYS, *settings.lake.jars)}
-    if missing := [name for name, jars in found.items() if not jars]:
-        raise EnvironmentFault(
-            f"{' and '.join(missing)} of Spark's jars are not in {folder}: run `make setup`", folder=str(folder)
-        )
-    jars = [jar for each in found.values() for jar in each]
-    pinned = {line.split()[0] for line in Path(__file__).with_name("jars.sha256").read_text("ascii").splitlines()}
-    for jar in jars:
-        if (digest := _digest(jar, jar.stat().st_mtime_ns)) not in pinned:
-            raise EnvironmentFault(
-                f"{jar} is not a jar that Retable pins (its sha256 is {digest}): run `make setup`, and do not trust "
-                f"the source of this jar",
-                path=str(jar),
-            )
-    return jars
+    return find_jars(jars_folder(), (_ALWAYS, *settings.lake.jars))
 
 
-@lru_cache(32)
-def _digest(jar: Path, changed: int) -> str:
-    with jar.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+def resolve_jars(folder: str, *coordinates: str) -> None:
+    """Get jars by their Maven coordinates with Spark's own resolver, into `jars` below a folder.
+
+    It starts a JVM that ends with this process, so call it in a process of its own.
+    """
+    conf = SparkConf(loadDefaults=False).set("spark.jars.ivy", folder).set("spark.jars.packages", ",".join(coordinates))
+    # spark-submit resolves before it starts anything.
+    launch_gateway(conf)  # type: ignore[no-untyped-call]  # PySpark leaves it untyped
 
 
 def _log_settings() -> Path:

@@ -13,7 +13,7 @@ import pytest
 
 import audit
 from audit import Component
-from environment import JARS_LIST, read_pins
+from retable.jars import read_pins
 
 SPARK = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
 LZ4 = Component("Maven", "org.lz4:lz4-java", "1.8.0")
@@ -54,7 +54,7 @@ def test_the_bill_has_every_pin_and_every_jar_of_spark_with_a_group(found: list[
     # PyPI's own spelling of typing_extensions: by another one nothing would be found.
     assert "typing-extensions" in {each.name for each in found}
     assert not any("_" in each.name for each in found if each.ecosystem == "PyPI")
-    for group, artifact, version in (coordinates.split(":") for coordinates in read_pins(JARS_LIST.read_text())):
+    for group, artifact, version in (coordinates.split(":") for coordinates in read_pins()):
         assert Component("Maven", f"{group}:{artifact}", version) in found
     assert [each for each in found if not each.is_known] == []
     bill = audit.bill_of_materials(found)

@@ -1,6 +1,5 @@
 """`make setup`: what it says when something is missing, and what it refuses to keep."""
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -10,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import environment
+from retable.jars import jar_name, read_pins
 
 ROOT = Path(__file__).resolve().parents[2]
-JAR = "org.example:thing_2.13:1.0"
 
 
 @pytest.fixture
@@ -98,29 +97,9 @@ def test_the_banner_of_every_java_is_read(banner: str, major: int) -> None:
     assert environment.java_version(banner) == major
 
 
-def _jar(folder: Path, content: bytes) -> Path:
-    folder.mkdir()
-    (folder / environment.jar_name(JAR)).write_bytes(content)
-    return folder
-
-
-def test_a_jar_that_is_what_its_pin_says_stays(tmp_path: Path) -> None:
-    folder = _jar(tmp_path / "jars", b"good")
-    environment.check_jars(folder, {JAR: hashlib.sha256(b"good").hexdigest()})
-    assert folder.exists()
-
-
-def test_a_jar_that_differs_from_its_pin_is_deleted_and_said(tmp_path: Path) -> None:
-    folder = _jar(tmp_path / "jars", b"bad")
-    with pytest.raises(environment.SetupError, match="is not the jar that src/retable/jars.sha256 pins"):
-        environment.check_jars(folder, {JAR: hashlib.sha256(b"good").hexdigest()})
-    assert not folder.exists()
-
-
 def test_the_jars_of_this_environment_are_the_pinned_ones() -> None:
-    pins = environment.read_pins(environment.JARS_LIST.read_text())
     folder = Path(os.environ.get("RETABLE_JARS") or Path(sys.prefix) / "jars")
-    assert sorted(jar.name for jar in folder.glob("*.jar")) == sorted(map(environment.jar_name, pins))
+    assert sorted(jar.name for jar in folder.glob("*.jar")) == sorted(map(jar_name, read_pins()))
 
 
 def test_packages_come_as_wheels_but_for_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:

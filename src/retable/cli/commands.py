@@ -25,6 +25,7 @@ class Command:
 _RUN, _LOOK, _LOOK_AFTER, _TRY_OUT = "Run", "Look", "Look after", "Try out, without Spark"
 
 COMMANDS: dict[str, Command] = {
+    "get-jars": Command(_RUN, "run.jars", "Get the jars that Spark needs, and compare them with their pinned digests."),
     "init": Command(
         _RUN,
         "run.init",

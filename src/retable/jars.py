@@ -1,0 +1,87 @@
+"""Spark's jars: which ones Retable pins, and whether a folder has them unchanged."""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from retable.errors import EnvironmentFault
+
+PINS = Path(__file__).with_name("jars.sha256")
+"""A line for each jar: its sha256 and its Maven coordinates."""
+
+_RESOLVE = "import sys; from retable.session import resolve_jars; resolve_jars(*sys.argv[1:])"
+
+
+def read_pins() -> dict[str, str]:
+    """Give the sha256 of every pinned jar, by its Maven coordinates."""
+    return {
+        coordinates: digest for digest, coordinates in (line.split() for line in PINS.read_text("ascii").splitlines())
+    }
+
+
+def jar_name(coordinates: str) -> str:
+    """Give the name of a jar's file, as Spark's resolver names it."""
+    group, artifact, version = coordinates.split(":")
+    return f"{group}_{artifact}-{version}.jar"
+
+
+def find_jars(folder: Path, artifacts: Iterable[str]) -> list[Path]:
+    """Give the jars of these artifacts; EnvironmentFault if one is missing or is not the pinned one."""
+    found = {name: sorted(folder.glob(f"*{name}-[0-9]*.jar")) for name in artifacts}
+    if missing := [name for name, jars in found.items() if not jars]:
+        raise EnvironmentFault(
+            f"{' and '.join(missing)} of Spark's jars are not in {folder}: run `retable get-jars`", folder=str(folder)
+        )
+    jars = [jar for each in found.values() for jar in each]
+    pinned = set(read_pins().values())
+    for jar in jars:
+        if (digest := _digest(jar, jar.stat().st_mtime_ns)) not in pinned:
+            raise EnvironmentFault(
+                f"{jar} is not a jar that Retable pins (its sha256 is {digest}): run `retable get-jars`, and do not "
+                f"trust the source of this jar",
+                path=str(jar),
+            )
+    return jars
+
+
+def get_jars(folder: Path) -> int:
+    """Get all pinned jars with Spark's own resolver, and replace `folder` by them; give their number.
+
+    EnvironmentFault if one cannot be got or differs from its pin. The folder then stays as it was.
+    """
+    pins = read_pins()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+        command = [sys.executable, "-c", _RESOLVE, work, *pins]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode:
+            raise EnvironmentFault(
+                f"Spark could not get its jars; it needs the network, or a mirror in the settings of Ivy:\n"
+                f"{done.stdout}"
+            )
+        check_jars(Path(work) / "jars", pins)
+        shutil.rmtree(folder, ignore_errors=True)
+        (Path(work) / "jars").rename(folder)
+    return len(pins)
+
+
+def check_jars(folder: Path, pins: dict[str, str]) -> None:
+    """Compare every jar of a folder with its pin; EnvironmentFault names the first one that differs."""
+    for coordinates, pinned in pins.items():
+        found = hashlib.sha256((folder / jar_name(coordinates)).read_bytes()).hexdigest()
+        if found != pinned:
+            raise EnvironmentFault(
+                f"{coordinates} is not the jar that Retable pins, so no jar was kept (pinned {pinned}, got {found}): "
+                f"try again; if the error stays, do not trust the source of the jars"
+            )
+
+
+@lru_cache(32)
+def _digest(jar: Path, changed: int) -> str:
+    with jar.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
