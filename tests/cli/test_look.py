@@ -10,6 +10,7 @@ import pytest
 from typer.testing import Result
 
 from published import publish
+from retable.gold import read
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.tables import OPS
 from retable.ledger.rows import CutRow, SchemaChangeRow
@@ -42,6 +43,18 @@ def test_rows_are_one_json_object_a_line(retable: Retable, orders: str) -> None:
     assert retable("rows", orders, "--limit", "0").stdout == ""
     first = json.loads(retable("rows", orders, "--all-columns").stdout.splitlines()[0])
     assert first["_retable_sequence"] == {"epoch": 0, "hi": "0", "lo": 0}
+
+
+def test_rows_come_in_the_order_of_their_key(retable: Retable, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {"region": "string", "id": "int", "note": "string"}
+    rows = [("b", 2, "x"), ("a", 10, "y"), ("b", 1, "z"), ("a", 9, "w")]
+    name = publish(lake, ORDERS, columns, rows, keys=("region", "id"))
+    shown = [(row["region"], row["id"]) for row in map(json.loads, retable("rows", name).stdout.splitlines())]
+    assert shown == [("a", 9), ("a", 10), ("b", 1), ("b", 2)]
+    first = map(json.loads, retable("rows", name, "--limit", "2").stdout.splitlines())
+    assert [row["id"] for row in first] == [9, 10]
+    monkeypatch.setattr(read, "MOST_IN_ORDER", 3)
+    assert [json.loads(line)["id"] for line in retable("rows", name).stdout.splitlines()] == [2, 10, 1, 9]
 
 
 def test_rows_as_a_table_never_command_the_terminal(retable: Retable, orders: str) -> None:

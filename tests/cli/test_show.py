@@ -30,6 +30,22 @@ def test_a_message_shows_its_events_digit_by_digit(retable: Retable, tmp_path: P
     assert "address" not in event
 
 
+def test_each_of_several_json_lines_is_shown_and_a_bad_one_named(retable: Retable) -> None:
+    lines = MESSAGE + b"\n\n" + MESSAGE[:100] + b"\n" + MESSAGE.replace(b"INSERT", b"DELETE")
+    result = retable("show-message", "--format", "canal_json", input=lines)
+    assert result.exit_code == 1
+    assert [json.loads(line)[0]["op"] for line in result.stdout.splitlines()] == ["INSERT", "DELETE"]
+    assert "line 3: MALFORMED: " in result.stderr
+    assert "1 of 3 messages do not decode" in result.stderr
+
+
+def test_a_message_of_several_lines_is_one_message(retable: Retable) -> None:
+    spread = json.dumps(json.loads(MESSAGE), indent=2).encode()
+    result = retable("show-message", "--format", "canal_json", input=spread)
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)[0]["after"]["price"] == "0.10"
+
+
 def test_a_message_of_a_source_is_read_as_its_settings_say(retable: Retable, tmp_path: Path) -> None:
     (tmp_path / "retable.toml").write_text(
         '[lake]\ncatalog = "sqlite:///c.db"\nwarehouse = "lake"\n'

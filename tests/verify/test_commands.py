@@ -41,6 +41,23 @@ def test_verify_of_a_table_that_is_right_ends_with_0(retable: Retable, filled: F
     assert f"{biggest(filled)} against ledger: equal (2 windows, " in result.stderr
 
 
+def test_verify_of_a_source_verifies_each_of_its_tables(retable: Retable, filled: Filled) -> None:
+    tables = sorted(filled.world.catalog.tables)
+    source = filled.world.states()[tables[0]].source
+    result = retable("verify", source, "--against", "ledger", "--json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert len(found) > 1
+    assert [each["table"] for each in found] == tables
+    assert {each["equal"] for each in found} == {True}
+    name = biggest(filled)
+    filled.table(name).append(filled.table(name).scan().to_arrow().slice(0, 1))
+    result = retable("verify", source, "--against", "ledger")
+    assert result.exit_code == 4
+    assert result.stderr.count("DIFFERENT") == 1
+    assert f"{name} against ledger: DIFFERENT" in result.stderr
+
+
 def test_verify_of_a_table_that_is_not_ends_with_4_and_shows_what(retable: Retable, filled: Filled) -> None:
     name = biggest(filled)
     rows = filled.table(name).scan().to_arrow()

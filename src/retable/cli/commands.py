@@ -57,7 +57,7 @@ COMMANDS: dict[str, Command] = {
         "run.schema_import",
         "Import types, keys, column order, defaults and comments of a source's tables, valid from a position.",
     ),
-    "rows": Command(_LOOK, "look.gold", "Print the rows of a gold table."),
+    "rows": Command(_LOOK, "look.gold", "Print the rows of a gold table, ordered by key."),
     "tables": Command(
         _LOOK,
         "look.gold",
@@ -86,7 +86,7 @@ COMMANDS: dict[str, Command] = {
     "verify": Command(
         "Verify",
         "verify.verify",
-        "Verify a gold table. Exit code 0: nothing differs, 4: something differs.",
+        "Verify a gold table, or all of a source. Exit code 0: nothing differs, 4: something differs.",
     ),
     "diff": Command(
         "Verify",
@@ -141,7 +141,7 @@ COMMANDS: dict[str, Command] = {
     "show-message": Command(
         _TRY_OUT,
         "try_out.show",
-        "Print the change events of one message, as JSON. --format needs no settings.",
+        "Print the change events of one message, as JSON, or of each of several JSON lines.",
     ),
     "show-ddl": Command(_TRY_OUT, "try_out.show", "Print the schema changes of one statement, as JSON."),
     "simulate": Command(

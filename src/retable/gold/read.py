@@ -22,6 +22,9 @@ from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 
 _OWN = "_retable_"
+MOST_IN_ORDER = 1_000_000
+"""The most rows that are sorted in memory before they are given."""
+
 SHADOW = "shadow_"
 """Prefix of the source name of tables that are rebuilt next to gold: these tables are not gold."""
 
@@ -223,6 +226,27 @@ def read_rows(
     """
     with explained(lake.settings.lake):
         yield from _scan(lake, name, snapshot_id, limit, all_columns).to_arrow_batch_reader()
+
+
+def read_rows_in_order(
+    lake: Lake, name: str, snapshot_id: int | None, limit: int | None, all_columns: bool
+) -> Iterator[pa.RecordBatch]:
+    """Give the rows as `read_rows` does, ordered by key, and with a `limit` the first ones.
+
+    Without a key, or with more than MOST_IN_ORDER rows, they come in the order of files.
+    """
+    table, state = find_gold(lake, name)
+    names = {column.gold: column.name for column in state.columns}
+    snapshot = table.metadata.current_snapshot() if snapshot_id is None else table.metadata.snapshot_by_id(snapshot_id)
+    count = 0 if snapshot is None or snapshot.summary is None else int(snapshot.summary.get("total-records") or 0)
+    if count > MOST_IN_ORDER:
+        yield from read_rows(lake, name, snapshot_id, limit, all_columns)
+        return
+    with explained(lake.settings.lake):
+        rows = _scan(lake, name, snapshot_id, None, all_columns).to_arrow()
+    if key := [(each, "ascending") for each in rows.column_names if names.get(each) in state.keys]:
+        rows = rows.sort_by(key)
+    yield from rows.slice(0, limit).to_batches()
 
 
 def _scan(

@@ -20,7 +20,7 @@ from retable.gold.read import (
     is_retired,
     list_gold,
     lost_tables,
-    read_rows,
+    read_rows_in_order,
     snapshot_of_cut,
 )
 from retable.gold.render import json_rows
@@ -53,7 +53,10 @@ def rows(
         bool, typer.Option("--all-columns", help="Include Retable's own columns, _retable_*.")
     ] = False,
 ) -> None:
-    """Print the rows of a gold table."""
+    """Print the rows of a gold table, ordered by key.
+
+    A table of more than 1,000,000 rows is printed in the order of its files.
+    """
     lake = lake_of(ctx)
     _, state = find_gold(lake, table)
     snapshot = None if as_of is None else snapshot_of_cut(lake, table, as_of)
@@ -61,7 +64,7 @@ def rows(
         say(f"{table} is held: it shows its last state before {state.hold.place or 'its first row'}")
     if limit == 0 or (as_of is not None and snapshot is None):
         return
-    batches = read_rows(lake, table, snapshot, limit, all_columns)
+    batches = read_rows_in_order(lake, table, snapshot, limit, all_columns)
     if row_format is RowFormat.JSONL:
         for line in chain.from_iterable(map(json_rows, batches)):
             print_line(line)

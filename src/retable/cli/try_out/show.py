@@ -8,10 +8,10 @@ import msgspec
 import typer
 
 from retable.cli.arguments import settings_of
-from retable.cli.output import print_json, print_line
+from retable.cli.output import print_json, print_line, say
 from retable.ddl.registry import describe, parse_statement
 from retable.decode.context import context_of
-from retable.errors import NotFound
+from retable.errors import MessageError, NotFound
 from retable.formats.context import DecodeContext
 from retable.formats.registry import decode_message
 from retable.model.event import ChangeEvent
@@ -33,14 +33,45 @@ def show_message(
         str | None,
         typer.Option("--source", metavar="SOURCE", help="A source of the settings, for its format and options."),
     ] = None,
-    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="A file that holds one message; - is stdin.")] = "-",
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE|-]", help="A file of one message, or of JSON lines; - is stdin.")
+    ] = "-",
 ) -> None:
-    """Print the change events of one message, as JSON. --format needs no settings."""
-    context = _context(ctx, name, source)
-    message = RawMessage("message", 0, 0, None, None, _content(file))
-    events = decode_message(message, context)
-    text = msgspec.json.encode([_shown(event) for event in events])
-    print_line(printable_json(msgspec.json.format(text, indent=2).decode()))
+    """Print the change events of one message, as JSON, or of each of several JSON lines.
+
+    --format needs no settings. The events of a line are one line of output. If a line does not decode, the reason is
+    printed, the other lines are shown, and the exit code is 1.
+    """
+    context, content = _context(ctx, name, source), _content(file)
+    lines = json_lines(content)
+    if len(lines) < 2:
+        print_line(printable_json(msgspec.json.format(_events(content, context), indent=2).decode()))
+        return
+    refused = 0
+    for number, line in lines:
+        try:
+            print_line(printable_json(_events(line, context).decode()))
+        except MessageError as error:
+            refused += 1
+            say(f"line {number}: {error.code}: {error.message}")
+    if refused:
+        say(f"{refused} of {len(lines)} messages do not decode; in a run, they go to quarantine with these reasons")
+        raise typer.Exit(1)
+
+
+def json_lines(content: bytes) -> list[tuple[int, bytes]]:
+    """Give the lines of a text with their numbers if the first of them is JSON by itself; else nothing."""
+    lines = [(number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
+    try:
+        msgspec.json.decode(lines[0][1] if lines else b"")
+    except msgspec.DecodeError:
+        return []
+    return lines
+
+
+def _events(value: bytes, context: DecodeContext) -> bytes:
+    events = decode_message(RawMessage("message", 0, 0, None, None, value), context)
+    return msgspec.json.encode([_shown(event) for event in events])
 
 
 @app.command()

@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from retable.cli.arguments import Json, TableArgument, newest_lake
+from retable.cli.arguments import Json, SourceOrTable, newest_lake
 from retable.cli.output import print_json, print_table, say
 from retable.cli.verify.differences import print_rows, rows_json
 from retable.errors import DamagedFile
+from retable.gold.read import gold_states, is_retired
 from retable.ledger.lake.catalog import Lake
 from retable.verify.bronze import against_bronze
 from retable.verify.findings import Finding, Verification
@@ -44,7 +45,7 @@ def _share(text: str) -> Share:
 @app.command()
 def verify(
     ctx: typer.Context,
-    table: TableArgument,
+    name: SourceOrTable,
     against: Annotated[
         VerifyAgainst | None, typer.Option("--against", help="What to compare with. Not given: both.")
     ] = None,
@@ -56,7 +57,7 @@ def verify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Verify a gold table. Exit code 0: nothing differs, 4: something differs.
+    """Verify a gold table, or all of a source. Exit code 0: nothing differs, 4: something differs.
 
     Against bronze: decode and fold its messages again, without silver, and compare the rows by key. Against the ledger:
     check that windows have no gap and no overlap, that every message is accounted for, and that only runs wrote gold's
@@ -64,15 +65,27 @@ def verify(
     """
     lake = newest_lake(ctx)
     share = part or Share()
-    reports = list(_reports(lake, table, against, share))
-    if as_json:
+    verified: list[dict[str, object]] = []
+    for table in _tables(lake, name):
+        reports = []
+        for report in _reports(lake, table, against, share):
+            reports.append(report)
+            if not as_json:
+                _print(table, report, share)
         is_equal = all(report.is_equal for report in reports)
-        print_json({"table": table, "equal": is_equal, "reports": [_json(report, share) for report in reports]})
-    else:
-        for report in reports:
-            _print(table, report, share)
-    if not all(report.is_equal for report in reports):
+        verified.append({"table": table, "equal": is_equal, "reports": [_json(each, share) for each in reports]})
+    if as_json:
+        print_json(verified if name in lake.settings.sources else verified[0])
+    if not all(each["equal"] for each in verified):
         raise typer.Exit(_DIFFERENT)
+
+
+def _tables(lake: Lake, name: str) -> list[str]:
+    """The table of this name, or all tables of the source of this name that the settings include."""
+    if name not in lake.settings.sources:
+        return [name]
+    states = gold_states(lake)
+    return [each for each in sorted(states) if states[each].source == name and not is_retired(lake, states[each])]
 
 
 def _reports(lake: Lake, table: str, against: VerifyAgainst | None, part: Share) -> Iterator[Verification]:
