@@ -23,8 +23,8 @@ _GROUPS: dict[type[RetableError], tuple[str, str]] = {
 }
 
 INTRODUCTION = """
-An error is printed as `CODE: what happened, where, and what helps`. The code is stored in tables and never changes.
-`--debug` prints the traceback too.
+The command line prints an error as `error: what happened, and where`, then what helps, then `[CODE]`. The log of an
+Airflow task has `CODE: what happened`. The code is stored in tables and never changes. `--debug` prints the traceback.
 """
 
 

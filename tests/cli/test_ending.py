@@ -155,7 +155,7 @@ def test_a_full_disk_is_no_bug_whoever_finds_it(
     monkeypatch.setattr(look, "list_gold", _failing(RuntimeError(f"An error occurred while calling o9.sql: {full}")))
     result = retable("tables")
     assert result.exit_code == 1
-    assert result.stderr == "error: a disk is full\n       free some space, then run again\n"
+    assert result.stderr == "error: a disk is full\n       free some space, then run again\n       [ENVIRONMENT]\n"
 
 
 def test_a_reader_that_goes_away_ends_the_command_without_a_word() -> None:

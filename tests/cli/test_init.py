@@ -57,7 +57,7 @@ def test_the_messages_of_dataworks_are_told_from_those_of_canal(retable: Retable
     result = retable("init", "--from-files", str(folder))
     assert "1 of 1 sampled messages are streamx_json, as lines: pkset_test.pkset_test_no_pk" in result.stderr
     assert load_settings(tmp_path / "retable.toml").source("canal_dump").format == "streamx_json"
-    assert "the messages carry instants" in (tmp_path / "retable.toml").read_text()
+    assert "Messages carry instants" in (tmp_path / "retable.toml").read_text()
 
 
 def _one_line(name: str) -> str:
@@ -199,7 +199,7 @@ def test_changes_without_the_row_before_them_are_said_to_need_a_key(
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "usernameenv=U"], "did you mean 'username_env'?"),
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "S3CR3T-xyz"], "--kafka takes NAME=VALUE"),
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "username_env=U"], "is read with SASL_PLAINTEXT"),
-        (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "password_env=S3CR3T-x"], "no name of an env"),
+        (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "password_env=S3CR3T-x"], "not the name of an environment variable"),
     ],
 )
 def test_what_is_asked_for_is_whole_and_no_secret_is_shown(

@@ -195,8 +195,8 @@ class Stages:
         self.are_lost = False
 
     def door(self, stage: Any) -> Callable[..., StageReport]:
-        def act(spark: object, lake: Lake, source: object, window: str, *_: object, anew: bool = False) -> StageReport:
-            assert anew == (stage == "land")
+        def act(spark: object, lake: Lake, source: object, window: str, *_: object, again: bool = False) -> StageReport:
+            assert again == (stage == "land")
             self.asked.append((stage, window))
             if self.are_lost and stage == "land":
                 raise PositionsLost("the object a is gone")

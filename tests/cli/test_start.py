@@ -1,5 +1,6 @@
 """A command starts at once: the overview and each command import what they use, and no more."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -49,3 +50,26 @@ def test_the_overview_says_of_a_command_what_its_own_help_begins_with(name: str)
     command = load_command(name)
     assert command.name == name
     assert COMMANDS[name].words == " ".join(command.help.split("\n\n")[0].split())
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("retable st", {"status"}),
+        ("retable hold ", {"list", "release"}),
+        ("retable hold release --re", {"--retry", "--reason"}),
+    ],
+)
+def test_a_shell_completes_commands_and_options(tmp_path: Path, typed: str, offered: set[str]) -> None:
+    at = len(typed.split()) - (not typed.endswith(" "))
+    asked = {"COMP_WORDS": typed, "COMP_CWORD": str(at), "_RETABLE_COMPLETE": "complete_bash"}
+    code = "import sys; sys.argv = ['retable']; from retable.cli import main; main()"
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, **asked},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert offered <= set(ended.stdout.split()), ended.stderr

@@ -10,7 +10,6 @@ from retable.cli.ending import CommandLine
 
 app = typer.Typer(
     cls=CommandLine,
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -94,6 +94,7 @@ def _explain(error: RetableError, debug: bool) -> None:
     say(f"error: {what}{_place(error) if isinstance(error, SparkDied) else ''}")
     if next_step := next_step or _NEXT_STEP.get(error.remedy, ""):
         say(f"       {next_step}")
+    say(f"       [{error.code}]")
     if debug:
         _say_trace(error)
 
