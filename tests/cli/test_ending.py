@@ -13,6 +13,7 @@ import pytest
 from typer.testing import Result
 
 from retable.cli.look import gold as look
+from retable.cli.output import NeedsAttention
 from retable.cli.progress import WindowProgress
 from retable.errors import BadValue, ConflictError, Fenced, NotFound, RetableError, Unbalanced
 from retable.settings.load import Settings
@@ -119,8 +120,17 @@ def test_an_error_ends_with_its_code_and_says_what_to_do(
     result = retable("tables")
     assert result.exit_code == code
     assert result.stderr.startswith(words)
+    assert result.stderr.endswith(f"\n       [{error.code}]\n")
     assert "Traceback" not in result.stderr
     assert "Traceback" in retable("tables", "--debug").stderr
+
+
+def test_what_needs_a_person_is_a_line_each(
+    retable: Retable, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(look, "list_gold", _failing(NeedsAttention("the first is late\nthe second is held")))
+    result = retable("tables")
+    assert (result.exit_code, result.stderr) == (2, "the first is late\nthe second is held\n")
 
 
 def test_what_nobody_expected_ends_with_70_and_keeps_its_traceback_in_a_file(

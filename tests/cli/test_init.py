@@ -199,7 +199,10 @@ def test_changes_without_the_row_before_them_are_said_to_need_a_key(
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "usernameenv=U"], "did you mean 'username_env'?"),
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "S3CR3T-xyz"], "--kafka takes NAME=VALUE"),
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "username_env=U"], "is read with SASL_PLAINTEXT"),
-        (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "password_env=S3CR3T-x"], "not the name of an environment variable"),
+        (
+            ["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "password_env=S3CR3T-x"],
+            "not the name of an environment variable",
+        ),
     ],
 )
 def test_what_is_asked_for_is_whole_and_no_secret_is_shown(

@@ -1,5 +1,6 @@
 """Which windows a run takes, what it says, and how it ends; the stages themselves are tested in their rooms."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typer.testing import Result
 
 from feeding import EACH, Feed, at
 from lakes import SettingsWriter
+from retable.cli.look import plan, status
 from retable.cli.run import stages as run
 from retable.errors import Fenced
 from retable.ledger.lake.catalog import Lake
@@ -257,3 +259,29 @@ def test_quarantine_within_its_budget_ends_a_run_well(
     result = retable("run", "dump", "--from", W5, "--to", W6)
     assert result.exit_code == 2
     assert "quarantined: 6 messages or rows" in result.stderr
+
+
+def test_run_plan_and_status_say_when_the_next_window_opens(
+    retable: Retable, stages: Stages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (run, plan, status):
+        monkeypatch.setattr(module, "now", lambda: at("07:20"))
+    result = retable("run", "dump")
+    assert _windows(stages) == [W5, W6, W7]
+    opens = "the next window of dump, 20260301T0800Z, can be recorded from 2026-03-01T08:00:00Z on"
+    assert opens in result.stderr
+    (tmp_path / "dump" / "2026-03-01T07b.jsonl").write_text("{}\n")
+    stages.asked.clear()
+    planned = retable("plan", "dump").stderr
+    assert "dump: 1 new objects wait for the window 20260301T0800Z: `retable run dump` records it" in planned
+    assert "would record" not in planned
+    assert json.loads(retable("plan", "dump", "--json").stdout)[0]["next_window_opens"] == "2026-03-01T08:00:00Z"
+    assert "from 2026-03-01T08:00:00Z" in retable("status").stdout
+    result = retable("run", "dump")
+    assert (stages.asked, "nothing to do" in result.stderr, opens in result.stderr) == ([], True, True)
+    for module in (run, plan, status):
+        monkeypatch.setattr(module, "now", lambda: at("08:10"))
+    assert "`retable run dump` would record 1 new objects" in retable("plan", "dump").stderr
+    assert "from 2026" not in retable("status").stdout
+    retable("run", "dump")
+    assert _windows(stages) == ["20260301T0800Z"]

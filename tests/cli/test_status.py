@@ -80,6 +80,7 @@ def test_a_status_counts_windows_by_what_is_done(retable: Retable, two_windows: 
                 "replayed": 1,
                 "last_replayed": "20260301T0500Z",
                 "next": "20260301T0600Z",
+                "next_opens": None,
             },
             "watermark": None,
             "grade": None,

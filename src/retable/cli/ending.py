@@ -60,7 +60,8 @@ class CommandLine(TyperGroup):
         except SystemExit as end:
             raise SystemExit(1 if end.code == _USAGE else end.code) from None
         except NeedsAttention as end:
-            say(str(end))
+            for line in str(end).splitlines():
+                say(line)
             sys.exit(2)
         except Interrupted as end:
             say(f"ended by {end.signal.name}{_place(end)}; nothing is lost: run the same command again to continue")

@@ -56,6 +56,7 @@ class Outlook:
     `waiting` gives the next stage of each recorded window that is not replayed. `stale` is what a repeated run would
     touch. `ended` counts the windows that have ended and are not recorded; None before the first one. `arrived` counts
     the objects or positions that no window has; None if the source cannot be listed, and then `unlisted` says why.
+    `opens` is the end of the last recorded window if that is still to come: only then can a run record the next one.
     `unit` is what arrives at this kind of source. `left_out` are tables that the settings take now, with the first and
     last window that was decoded without them. `moved` are the tables that need a rebuild because the settings now send
     rows to or from them: by name, with the reason. `kept_from` is the oldest whole window after retention. Older
@@ -67,6 +68,7 @@ class Outlook:
     ended: int | None
     arrived: int | None
     unlisted: str | None
+    opens: datetime | None
     waiting: dict[str, Stage]
     stale: tuple[Stale, ...]
     left_out: Mapping[str, tuple[str, str]]
@@ -108,6 +110,7 @@ def inspect_source(lake: Lake, source: Source, now: datetime) -> Outlook:
         ended=max(0, (now - windows[-1].end) // source.every) if windows else None,
         arrived=arrived,
         unlisted=unlisted,
+        opens=windows[-1].end if windows and windows[-1].end > now else None,
         waiting=_waiting(windows, ledger),
         stale=tuple(stale),
         left_out=left_out,

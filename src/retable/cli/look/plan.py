@@ -14,6 +14,7 @@ from retable.cli.patterns import warn_of_patterns
 from retable.freshness.gate import format_time
 from retable.gold.state import hold_json
 from retable.ledger.rows import Stage
+from retable.model.window import window_name
 from retable.verify.outlook import CAUSES, Outlook, inspect_source
 
 app = typer.Typer()
@@ -92,6 +93,12 @@ def _steps(outlook: Outlook) -> list[str]:
     if outlook.paused is not None:
         waiting = f"; {outlook.arrived} new {outlook.unit} wait" if outlook.arrived else ""
         steps.append(f"it is paused, and no new window is recorded: {outlook.paused}{waiting}")
+    elif outlook.arrived and outlook.opens is not None:
+        opens, window = format_time(outlook.opens), window_name(outlook.opens)
+        steps.append(
+            f"{outlook.arrived} new {outlook.unit} wait for the window {window}: "
+            f"`retable run {outlook.source}` records it from {opens} on"
+        )
     elif outlook.arrived:
         ended = "" if outlook.ended is None else f"; {outlook.ended} windows have ended since the last recorded window"
         steps.append(f"`retable run {outlook.source}` would record {outlook.arrived} new {outlook.unit}{ended}")
@@ -138,6 +145,7 @@ def _json(outlook: Outlook) -> dict[str, object]:
         "paused": outlook.paused,
         f"new_{outlook.unit}": outlook.arrived,
         "windows_ended": outlook.ended,
+        "next_window_opens": None if outlook.opens is None else format_time(outlook.opens),
         "kept_from": dict(outlook.kept_from),
         "steps": _steps(outlook),
     }

@@ -26,6 +26,7 @@ from retable.ledger.read import read_stages
 from retable.ledger.retained import KEPT_LAYERS, KeptLayer, kept_from
 from retable.ledger.rows import Stage
 from retable.ledger.windows.recording import count_empty, read_ordinals
+from retable.model.window import window_start
 from retable.replay.inputs.baselines import read_unfinished
 from retable.replay.inputs.moved_rows import tables_to_rebuild
 from retable.replay.references.suspects import open_suspects, words_of
@@ -41,7 +42,8 @@ _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 class SourceStatus:
     """One source: `recorded` windows, of which `empty` had no messages; `done` counts them by stage.
 
-    `last` and `next` are the replayed and the waiting window. `standing` is how far all of its tables are complete;
+    `last` and `next` are the replayed and the waiting window; if none waits, `opens` is when the next one can be
+    recorded, if that is still to come. `standing` is how far all of its tables are complete;
     `excess` counts what is quarantined beyond the budget. A table that the settings leave out is `retired`, whatever
     its state. `suspect` says what is wrong with tables with rows that their source cannot have any more. `clashes`
     counts, by table, the keys that have rows in several of its source tables. `stale` says why tables need a rebuild,
@@ -55,6 +57,7 @@ class SourceStatus:
     done: Counter[str]
     last: str | None
     next: str | None
+    opens: datetime | None
     tables: Counter[str]
     held: list[str]
     suspect: dict[str, str]
@@ -136,6 +139,7 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
         done=Counter({stage: sum(name in done[stage] for name in windows) for stage in _STAGES}),
         last=max(replayed, default=None),
         next=min(waiting, default=None),
+        opens=_opens(source, list(windows), now),
         tables=Counter(state.state if name in taken else "retired" for name, state in mine.items()),
         held=sorted(name for name, state in taken.items() if state.hold is not None),
         suspect={
@@ -152,6 +156,11 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
         ],
         kept_from={layer: window for layer in KEPT_LAYERS if (window := kept_from(lake, layer, source.name))},
     )
+
+
+def _opens(source: SourceSettings, windows: list[str], now: datetime) -> datetime | None:
+    opens = window_start(windows[-1]) + source.every if windows and source.paused is None else None
+    return opens if opens is not None and opens > now else None
 
 
 def _clashing(gold: str, clashes: int) -> str:
@@ -175,7 +184,8 @@ def _line(source: SourceStatus, now: datetime) -> list[object]:
     watermark, grade = source.standing.watermark, source.standing.grade
     shown = [None, None, None] if watermark is None else [format_time(watermark), grade, _format_lag(now - watermark)]
     empty = f" ({source.empty} empty)" if source.empty else ""
-    done = [source.name, f"{source.recorded}{empty}", source.done["replay"], source.last, source.next]
+    coming = source.next or (None if source.opens is None else f"from {format_time(source.opens)}")
+    done = [source.name, f"{source.recorded}{empty}", source.done["replay"], source.last, coming]
     return [*done, *shown, source.tables.total(), len(source.held), source.quarantined]
 
 
@@ -198,6 +208,7 @@ def _json(source: SourceStatus, now: datetime) -> dict[str, object]:
             "replayed": source.done["replay"],
             "last_replayed": source.last,
             "next": source.next,
+            "next_opens": None if source.opens is None else format_time(source.opens),
         },
         **standing_json(source.standing.watermark, source.standing.grade, now),
         "tables": {state: source.tables[state] for state in ("live", "held", "dropped", "retired")},

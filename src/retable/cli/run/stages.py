@@ -67,6 +67,7 @@ def run(
         say(f"{source} is paused, and no new window is recorded: {found.paused}")
     if not windows:
         say(f"nothing to do: no window of {source} waits in this range; `retable status` shows the windows")
+        _say_next(lake, found)
         return
     try:
         _run_windows(lake, found, windows)
@@ -159,6 +160,7 @@ def _run_windows(lake: Lake, source: Source, windows: list[Window]) -> None:
                     reports += run_window(lake, source, at, window.name, _STAGES, spark, progress)
             number += len(found)
     _say_how_far(lake, source)
+    _say_next(lake, source)
     call_attention(lake, source, reports)
 
 
@@ -208,6 +210,14 @@ def _say_how_far(lake: Lake, source: Source) -> None:
     standing = ask(lake, [source.name], now(), "row").standing
     if standing.watermark is not None:
         say(f"{source.name} is complete through {format_time(standing.watermark)} ({standing.grade})")
+
+
+def _say_next(lake: Lake, source: Source) -> None:
+    """Say when the next window can be recorded, if that is still to come."""
+    last = next(reversed(read_ordinals(lake, source.name)), None)
+    opens = None if last is None else window_start(last) + source.every
+    if opens is not None and opens > now() and source.paused is None:
+        say(f"the next window of {source.name}, {window_name(opens)}, can be recorded from {format_time(opens)} on")
 
 
 def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> None:
