@@ -12,6 +12,8 @@ from published import publish
 from retable.cli.look import fresh, why
 from retable.ledger.lake.catalog import open_lake
 from retable.model.event import TableName
+from retable.model.sequence import Sequence
+from retable.schema_history.history import Hold
 
 Retable = Callable[..., Result]
 
@@ -36,7 +38,8 @@ def feed(write_settings: SettingsWriter, monkeypatch: pytest.MonkeyPatch) -> Fee
 def test_a_table_that_is_late_ends_with_3_its_cause_and_the_next_step(retable: Retable, feed: Feed) -> None:
     result = retable("fresh", ORDERS, *T)
     assert result.exit_code == 3
-    what, next_step = result.stderr.splitlines()
+    what, next_step, code = result.stderr.splitlines()
+    assert code == "       [LATE]"
     assert what.startswith(
         "error: gold_shop.orders is late: complete through 2026-03-01T05:50:00Z (row), not 2026-03-01T06"
     )
@@ -91,7 +94,7 @@ def test_waiting_ends_when_the_evidence_comes_and_tells_each_cause_once(
     assert result.exit_code == 0, result.stderr
     told = [line.split(": ")[2].split(";")[0] for line in result.stderr.splitlines()[:-1]]
     assert [words[:40] for words in told] == [
-        "the partition shop.t/0 has no evidence since 2",
+        "the partition shop.t/0 has no evidence s",
         "the window 20260301T0700Z of dump is rec",
     ]
 
@@ -127,3 +130,14 @@ def test_why_says_so_when_nothing_is_wrong(retable: Retable, feed: Feed) -> None
     feed.proves(6, heartbeat="07:00")
     assert json.loads(retable("why", "dump", "--json").stdout)["cause"] is None
     assert "verdict    fresh" in retable("why", ORDERS, *T).stdout
+
+
+def test_why_names_other_causes_in_a_line_each(retable: Retable, feed: Feed) -> None:
+    hold = Hold("LATE_CHANGE", "it came late", Sequence(0, 7, 0), None, "ALTER …", "rebuild it")
+    held = publish(feed.lake, TableName("shop", None, "customers"), {"id": "int"}, [], hold=hold)
+    result = retable("why", held)
+    assert result.exit_code == 0
+    assert any(line.startswith("cause      HELD: it is held at 0.7.0") for line in result.stdout.splitlines())
+    assert result.stderr.startswith("also SILENT: the partition shop.t/0 has no evidence since")
+    assert len(result.stderr.splitlines()) == 1
+    assert [each["code"] for each in json.loads(retable("why", held, "--json").stdout)["others"]] == ["SILENT"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feeding import DAY, at
-from retable.freshness.gate import Blocker, Cause, SourceFacts, Stuck, format_time, judge, standing_of
+from retable.freshness.gate import Blocker, Cause, SourceFacts, Stuck, format_time, judge, other_causes, standing_of
 from retable.freshness.watermark import SourceLine, Stamps
 from retable.model.evidence import GRADES, Grade
 
@@ -201,3 +201,20 @@ def test_every_late_verdict_has_one_cause_with_a_next_step(
 
 def _order(mark: datetime | None) -> datetime:
     return DAY - timedelta(days=1) if mark is None else mark
+
+
+def test_all_other_causes_are_given_once_behind_the_first() -> None:
+    customers = "gold_shop.customers"
+    suspect = Cause("SUSPECT", "two rows refer to a lost parent", "look", table=customers)
+    found = facts(
+        "05:50",
+        {ORDERS: [Blocker(HELD, until=at("05:10"))], customers: [Blocker(suspect, until=at("05:20"))]},
+        stuck=Stuck("20260301T0600Z", "replay"),
+    )
+    verdict = judge([found], at("06:00"), "row")
+    assert verdict.cause == HELD
+    others = other_causes([found], verdict, "row")
+    assert [cause.code for cause in others] == ["SUSPECT", "NOT_REPLAYED"]
+    fresh = facts("06:00", {ORDERS: [Blocker(HELD, until=at("05:10"))], customers: ()})
+    verdict = judge([fresh], at("06:00"), "row")
+    assert (verdict.cause, other_causes([fresh], verdict, "row")) == (HELD, [])

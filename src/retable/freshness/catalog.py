@@ -8,7 +8,7 @@ from retable.formats.registry import find_format
 from retable.freshness.blockers import read_blockers, read_quarantine, read_unpublished
 from retable.freshness.consistent_snapshots import first_whole
 from retable.freshness.gaps import read_gaps
-from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge
+from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, other_causes
 from retable.freshness.progress import SourceProgress, decoded_anew, read_progress, watermarks_before
 from retable.freshness.watermark import SourceLine, Watermarks, to_rows
 from retable.gold.damage import rows_by_name, unread_state, with_recorded_hold
@@ -30,13 +30,23 @@ from retable.settings.sources import SourceSettings
 
 def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade) -> Verdict:
     """Judge gold tables by name, or all tables of a source by its name. NotFound if a name is neither."""
+    return judge(_asked_facts(lake, names), through, lowest)
+
+
+def ask_why(lake: Lake, name: str, through: datetime, lowest: Grade) -> tuple[Verdict, list[Cause]]:
+    """Judge a gold table or all tables of a source, and give all causes besides the one of the verdict."""
+    facts = _asked_facts(lake, [name])
+    verdict = judge(facts, through, lowest)
+    return verdict, other_causes(facts, verdict, lowest)
+
+
+def _asked_facts(lake: Lake, names: Iterable[str]) -> list[SourceFacts]:
     # Read the progress first, so that the state of gold is never older than the windows that count.
     found = [(source, read_progress(lake, source), tables) for source, tables in _asked(lake, names)]
-    facts = [
+    return [
         _facts(lake, source, progress, _states(lake, source, tables), whole=not tables)
         for source, progress, tables in found
     ]
-    return judge(facts, through, lowest)
 
 
 def read_line(lake: Lake, source: SourceSettings) -> SourceLine:

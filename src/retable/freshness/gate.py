@@ -150,10 +150,28 @@ def standing_of(facts: SourceFacts, table: str | None, lowest: Grade) -> Freshne
 
 
 def cause_of(facts: SourceFacts, table: str | None, through: datetime, lowest: Grade) -> Cause:
-    """Give the one cause why a table or a source is not complete through a time: what has to happen first."""
+    """Give the first cause why a table or a source is not complete through a time: what has to happen first."""
     blocking = [each for each in _blockers(facts, table) if _blocks(facts, each, lowest)]
     if blocking:
         return min(blocking, key=lambda each: _order(_stopped(each, lowest))).cause
+    return _cause_of_source(facts, through, lowest)
+
+
+def other_causes(facts: Sequence[SourceFacts], verdict: Verdict, lowest: Grade) -> list[Cause]:
+    """Give all further causes why something of these facts is late, each once, without the cause of the verdict."""
+    found: list[Cause] = []
+    for each in facts:
+        for table in _names(each):
+            blocking = [
+                one for one in _blockers(each, table) if _order(_stopped(one, lowest)) < _order(verdict.through)
+            ]
+            found += [one.cause for one in sorted(blocking, key=lambda one: _order(_stopped(one, lowest)))]
+        if _order(each.line.watermarks.get(lowest)) < _order(verdict.through):
+            found.append(_cause_of_source(each, verdict.through, lowest))
+    return [cause for cause in dict.fromkeys(found) if cause != verdict.cause]
+
+
+def _cause_of_source(facts: SourceFacts, through: datetime, lowest: Grade) -> Cause:
     if facts.stuck is not None:
         return _undone(facts, facts.stuck, lowest)
     if facts.paused is not None:

@@ -7,13 +7,14 @@ import typer
 
 from retable.cli.arguments import GradeOption, Json, SourceOrTable, instant, lake_of
 from retable.cli.clock import now
-from retable.cli.output import print_facts, print_json
-from retable.freshness.catalog import ask, source_of
-from retable.freshness.gate import Verdict, format_time
+from retable.cli.output import print_facts, print_json, say
+from retable.freshness.catalog import ask_why, source_of
+from retable.freshness.gate import Cause, Verdict, format_time
 
 app = typer.Typer()
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_OTHERS = 20
 
 
 @app.command()
@@ -32,13 +33,16 @@ def why(
     grade: GradeOption = "row",
     as_json: Json = False,
 ) -> None:
-    """Print why a source or a table is not complete, and the next step."""
+    """Print why a source or a table is not complete, and the next step.
+
+    The first cause has to end first. Other causes follow in short, one line each; an alert names only the first one.
+    """
     lake = lake_of(ctx)
     moment = now()
     asked = through or moment - (moment - _EPOCH) % source_of(lake, name).every
-    verdict = ask(lake, [name], asked, grade)
+    verdict, others = ask_why(lake, name, asked, grade)
     if as_json:
-        print_json(verdict_json(verdict, moment))
+        print_json({**verdict_json(verdict, moment), "others": [_cause_json(each) for each in others]})
         return
     cause, standing = verdict.cause, verdict.standing
     print_facts(
@@ -53,6 +57,10 @@ def why(
             "next step": None if cause is None else cause.next_step,
         }
     )
+    for other in others[:_MOST_OTHERS]:
+        say(f"also {other.code}{f' ({other.table})' if other.table else ''}: {other.reason}")
+    if len(others) > _MOST_OTHERS:
+        say(f"and {len(others) - _MOST_OTHERS} more causes: --json shows all")
 
 
 def verdict_json(verdict: Verdict, now: datetime) -> dict[str, object]:
@@ -63,17 +71,19 @@ def verdict_json(verdict: Verdict, now: datetime) -> dict[str, object]:
         "through": format_time(verdict.through),
         "fresh": verdict.is_fresh,
         **standing_json(standing.watermark, standing.grade, now),
-        "cause": None
-        if cause is None
-        else {
-            "code": cause.code,
-            "reason": cause.reason,
-            "next_step": cause.next_step,
-            "table": cause.table,
-            "partition": cause.partition,
-            "window": cause.window,
-            "since": None if cause.since is None else format_time(cause.since),
-        },
+        "cause": None if cause is None else _cause_json(cause),
+    }
+
+
+def _cause_json(cause: Cause) -> dict[str, object]:
+    return {
+        "code": cause.code,
+        "reason": cause.reason,
+        "next_step": cause.next_step,
+        "table": cause.table,
+        "partition": cause.partition,
+        "window": cause.window,
+        "since": None if cause.since is None else format_time(cause.since),
     }
 
 
