@@ -12,10 +12,12 @@ from typer.testing import Result
 
 from laws.world import FIRST, HOUR, NOW
 from retable.cli.look import plan as plan_command
+from retable.freshness.gate import format_time
 from retable.gold.state import to_properties
 from retable.ledger.read import read_ledger
 from retable.ledger.write import append_rows
 from retable.model.sequence import Sequence
+from retable.model.window import window_start
 from retable.schema_history.history import Hold
 from verify.filled import Filled, record, window_row
 
@@ -134,6 +136,9 @@ def test_a_diff_tells_rows_by_key_and_columns_by_identity(retable: Retable, fill
     assert lines.exit_code == 0
     assert lines.stdout.splitlines()[1].startswith("renamed")
     assert "compared by" in lines.stderr
+    last = filled.world.names[-1]
+    ends = format_time(window_start(last) + HOUR)
+    assert f"{last} (after this window, which ends at {ends}; snapshot " in retable("diff", name, last, "now").stderr
     assert "different" in lines.stderr
 
 

@@ -14,6 +14,11 @@ def window_name(start: datetime) -> str:
     return start.astimezone(UTC).strftime("%Y%m%dT%H%MZ")
 
 
+def is_window_name(text: str) -> bool:
+    """Whether a text has the form of a window's name."""
+    return _WINDOW.match(text) is not None
+
+
 def window_start(name: str) -> datetime:
     """Read a window's name; InvalidSetting says how a name looks."""
     if not _WINDOW.match(name):

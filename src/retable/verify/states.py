@@ -1,6 +1,5 @@
 """Compare two states of one gold table. A state can be named in several ways."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,12 +16,12 @@ from retable.gold.state import SEQUENCE_COLUMN
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
 from retable.model.schema import parse_gold_type
+from retable.model.window import is_window_name
 from retable.verify.compare import Comparison, RowDifference, part_of
 from retable.verify.rows import ROWS_AT_ONCE
 from retable.verify.spill import MOST_PARTS, Spill
 
 NOW = "now"
-_WINDOW = re.compile(r"\d{8}T\d{4}Z\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ def _snapshot(lake: Lake, name: str, table: Table, asked: str) -> int | None:
         return table.metadata.current_snapshot_id
     if asked in table.refs():
         return table.refs()[asked].snapshot_id
-    if _WINDOW.match(asked):
+    if is_window_name(asked):
         return snapshot_of_cut(lake, name, asked)
     if asked.isdecimal():
         return int(asked)

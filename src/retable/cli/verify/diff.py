@@ -9,11 +9,15 @@ import typer
 from retable.cli.arguments import Json, TableArgument, lake_of
 from retable.cli.output import print_json, print_table, say
 from retable.cli.verify.differences import print_rows, rows_json
+from retable.freshness.gate import format_time
+from retable.gold.read import find_gold
+from retable.model.window import is_window_name, window_start
+from retable.settings.sources import Source
 from retable.verify.states import ColumnDifference, ComparedState, StateDifference, compare_states
 
 app = typer.Typer()
 
-_HELP = "A state: now, a window, the number of a snapshot, a tag, or a time with its zone."
+_HELP = "A state: now, a window (as it was after it), the number of a snapshot, a tag, or a time with its zone."
 
 
 @app.command()
@@ -25,8 +29,9 @@ def diff(
     as_json: Json = False,
 ) -> None:
     """Print what changed in a gold table from state A to state B. Rows are compared by key, or whole without one."""
+    lake = lake_of(ctx)
     with TemporaryDirectory(prefix="retable-diff-") as folder:
-        found = compare_states(lake_of(ctx), table, one, other, Path(folder))
+        found = compare_states(lake, table, one, other, Path(folder))
     if as_json:
         print_json(_json(table, found))
         return
@@ -36,7 +41,9 @@ def diff(
         print_rows(found.rows, "A", "B")
     by = f"by {', '.join(found.key)}" if found.key else "as whole rows"
     verdict = "equal" if found.rows.is_equal and not found.columns else "different"
-    say(f"{table}: {_format_state(found.left)} and {_format_state(found.right)}, compared {by}: {verdict}")
+    source = lake.settings.sources.get(find_gold(lake, table)[1].source)
+    left, right = _format_state(found.left, source), _format_state(found.right, source)
+    say(f"{table}: {left} and {right}, compared {by}: {verdict}")
     say(f"    {found.rows.left:,} rows in A, {found.rows.right:,} rows in B")
 
 
@@ -50,8 +57,12 @@ def _sides(change: ColumnDifference) -> list[str | None]:
     return [None if side is None else " ".join(side) for side in (change.left, change.right)]
 
 
-def _format_state(state: ComparedState) -> str:
-    return f"{state.asked} ({'no row yet' if state.snapshot is None else f'snapshot {state.snapshot}'})"
+def _format_state(state: ComparedState, source: Source | None) -> str:
+    snapshot = "no row yet" if state.snapshot is None else f"snapshot {state.snapshot}"
+    if source is None or not is_window_name(state.asked):
+        return f"{state.asked} ({snapshot})"
+    end = format_time(window_start(state.asked) + source.every)
+    return f"{state.asked} (after this window, which ends at {end}; {snapshot})"
 
 
 def _json(table: str, found: StateDifference) -> dict[str, object]:
