@@ -67,14 +67,14 @@ def test_every_source_and_the_record_are_kept(dag: DAG) -> None:
 def test_only_the_tables_that_were_asked_for_are_kept(lake: Lake, tmp_path: Path) -> None:
     settings, asked = tmp_path / "retable.toml", context(tables=["gold_shop.orders"])
     assert _chosen("dump", settings, asked) == ["gold_shop.orders"]
-    with pytest.raises(AirflowSkipException, match="is of ops"):
+    with pytest.raises(AirflowSkipException, match="belongs to ops"):
         _chosen("ops", settings, asked)
     with pytest.raises(AirflowFailException, match="did you mean 'gold_shop.orders'"):
         _chosen("dump", settings, context(tables=["gold_shop.order"]))
 
 
 def test_a_key_that_the_form_does_not_have_starts_nothing() -> None:
-    with pytest.raises(AirflowFailException, match="was given table; it takes tables only"):
+    with pytest.raises(AirflowFailException, match="was given table; it takes only tables"):
         check_conf(context(table="gold_shop.orders"))
 
 

@@ -88,7 +88,7 @@ def asked(dag: DAG | None = None, **told: Any) -> Any:
         ({"from": "20260301T9900Z"}, "no such time"),
         ({"mode": "shadow"}, f"name the tables to rebuild; dump has {TABLE}"),
         ({"mode": "shadow", "tables": ["gold_shop.order"]}, f"did you mean '{TABLE}'"),
-        ({"table": TABLE}, "was given table; it takes source, tables, from, to, mode, reason only"),
+        ({"table": TABLE}, "was given table; it takes only source, tables, from, to, mode, reason"),
     ],
 )
 def test_a_wrong_form_is_refused_before_anything_begins(lake: Lake, path: Path, told: Any, words: str) -> None:
