@@ -58,14 +58,14 @@ def sections() -> Iterator[tuple[str, type[BaseModel], tuple[str, ...]]]:
     yield "`[lake]`: where the tables are", LakeSettings, ("lake",)
     yield "`[lake.s3]`, `[sources.<name>.s3]`: object storage", S3Settings, ("lake", "s3")
     yield "`[sources.<name>]`: a source of any kind", SourceSettings, ("sources", "*")
-    yield '`kind = "files"`: messages in a folder or in object storage', FilesSource, ("sources", "*")
-    yield '`kind = "kafka"`: messages in topics', KafkaSource, ("sources", "*")
+    yield '`kind = "files"`: messages in a folder or in object storage', FilesSource, ("sources", "kind=files")
+    yield '`kind = "kafka"`: messages in topics', KafkaSource, ("sources", "kind=kafka")
     yield "`[sources.<name>.kafka]`: how brokers let a user in", KafkaAccess, ("sources", "*", "kafka")
     yield "`[sources.<name>.retention]`: how long rows are kept", Retention, ("sources", "*", "retention")
     yield "`notify`: whom an alert reaches", Notify, ("sources", "*", "notify", "*")
     for name, known in FORMATS.items():
         if known.options.model_fields:
-            yield f'`format = "{name}"`: settings of this format', known.options, ("sources", "*")
+            yield f'`format = "{name}"`: settings of this format', known.options, ("sources", f"format={name}")
             for field, option in known.options.model_fields.items():
                 if (entry := _entry_of(option.annotation)) is not None:
                     yield f"`{field}`: an entry, of `{name}`", entry, ("sources", "*", field, "*")
@@ -104,12 +104,16 @@ def _row(
 
 
 def _places(found: Any, place: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
-    """Give what stands at a place of the settings; `*` is every entry there."""
+    """Give what is at a place of the settings; `*` is every entry there, `kind=files` every entry of this kind."""
     if not place:
         yield found
         return
     name, *more = place
-    inside = [found.get(name)] if name != "*" else list(found.values() if isinstance(found, Mapping) else found)
+    wanted, _, value = name.partition("=")
+    entries = list(found.values() if isinstance(found, Mapping) else found)
+    inside = entries if name == "*" else [found.get(name)]
+    if value:
+        inside = [each for each in entries if each.get(wanted) == value]
     for each in inside:
         if each is not None:
             yield from _places(each, tuple(more))
