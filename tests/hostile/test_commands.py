@@ -57,7 +57,7 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
     "land": [("bad", "--window", WINDOW), ("bad", "--window", WORDS)],
     "decode": [("bad", "--window", WINDOW)],
     "replay": [("bad", "--window", WINDOW)],
-    "get-jars": [(WORDS,)],
+    "get-jars": [("--help",)],
     "init": [("--from-files", "in")],
     "check": [("bad",), ("bad", "--json")],
     "rows": [*((TABLE, "--format", form) for form in ("jsonl", "table")), (WORDS,)],
