@@ -68,3 +68,9 @@ def test_what_the_resolver_says_is_shown_if_it_fails(
     monkeypatch.setattr(jars, "_RESOLVE", "import sys; sys.exit('no such host')")
     with pytest.raises(EnvironmentFault, match="needs the network.*\\n.*no such host"):
         get_jars(tmp_path / "jars")
+
+
+def test_a_folder_that_cannot_be_written_names_the_variable_for_another(tmp_path: Path, pins: None) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(EnvironmentFault, match="cannot be written to .*; set RETABLE_JARS"):
+        get_jars(tmp_path / "file" / "jars")

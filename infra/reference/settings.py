@@ -21,6 +21,7 @@ from retable.formats.options import docstring_of
 from retable.formats.registry import FORMATS
 from retable.settings.airflow import AirflowSettings
 from retable.settings.lake import LakeSettings
+from retable.settings.load import entry_of
 from retable.settings.sources import FilesSource, KafkaAccess, KafkaSource, Retention, SourceSettings
 from retable.settings.storage import S3Settings
 from retable.settings.tables import TableRules
@@ -67,7 +68,7 @@ def sections() -> Iterator[tuple[str, type[BaseModel], tuple[str, ...]]]:
         if known.options.model_fields:
             yield f'`format = "{name}"`: settings of this format', known.options, ("sources", f"format={name}")
             for field, option in known.options.model_fields.items():
-                if (entry := _entry_of(option.annotation)) is not None:
+                if (entry := entry_of(option)) is not None:
                     yield f"`{field}`: an entry, of `{name}`", entry, ("sources", "*", field, "*")
     yield '`[tables."<glob>"]`: what is said of a table', TableRules, ("tables", "*")
     yield '`[tables."<glob>".on]`: what changes of the source do', ChangeRules, ("tables", "*", "on")
@@ -200,8 +201,3 @@ def _span(value: timedelta) -> str:
         if value and not value.total_seconds() % seconds:
             return f"{int(value.total_seconds() // seconds)}{unit}"
     return "0"
-
-
-def _entry_of(annotation: object) -> type[BaseModel] | None:
-    inside = get_args(annotation)
-    return next((each for each in inside if isinstance(each, type) and issubclass(each, BaseModel)), None)

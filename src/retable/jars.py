@@ -54,7 +54,16 @@ def get_jars(folder: Path) -> int:
 
     EnvironmentFault if one cannot be got or differs from its pin. The folder then stays as it was.
     """
-    pins = read_pins()
+    try:
+        return _replace(folder, read_pins())
+    except OSError as error:
+        raise EnvironmentFault(
+            f"Spark's jars cannot be written to {folder}: {error}; set RETABLE_JARS to a folder that you may write",
+            folder=str(folder),
+        ) from error
+
+
+def _replace(folder: Path, pins: dict[str, str]) -> int:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as work:
         command = [sys.executable, "-c", _RESOLVE, work, *pins]

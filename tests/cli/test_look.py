@@ -182,3 +182,9 @@ def test_a_history_is_in_the_order_of_the_source(retable: Retable, lake: Lake, o
     lines = retable("history", orders).stdout.splitlines()
     assert len(lines) == 3
     assert "ALTER\\n2" in lines[2]
+
+
+def test_verify_of_a_source_without_a_table_is_no_success(retable: Retable, lake: Lake) -> None:
+    result = retable("verify", "dump")
+    assert result.exit_code == 1
+    assert "dump has no gold table to verify yet\n       `retable run dump` makes them\n" in result.stderr

@@ -60,6 +60,20 @@ def test_verify_of_a_source_verifies_each_of_its_tables(retable: Retable, filled
     assert f"{name} against ledger: DIFFERENT" in result.stderr
 
 
+def test_verify_of_a_source_names_a_table_that_was_dropped_in_the_catalog(retable: Retable, filled: Filled) -> None:
+    name = biggest(filled)
+    source = filled.world.states()[name].source
+    filled.lake.catalog.drop_table(name)
+    result = retable("verify", source, "--against", "ledger", "--json")
+    assert result.exit_code == 4
+    lost = {
+        each["table"]: each["reports"][0]["findings"][0]["code"]
+        for each in json.loads(result.stdout)
+        if not each["equal"]
+    }
+    assert lost == {name: "LOST"}
+
+
 def test_verify_of_a_table_that_is_not_ends_with_4_and_shows_what(retable: Retable, filled: Filled) -> None:
     name = biggest(filled)
     rows = filled.table(name).scan().to_arrow()

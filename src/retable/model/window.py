@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from retable.errors import InvalidSetting
 
@@ -12,6 +12,12 @@ _WINDOW = re.compile(r"\d{8}T\d{4}Z\Z")
 def window_name(start: datetime) -> str:
     """Name a window by its start in UTC: `20260301T0500Z`."""
     return start.astimezone(UTC).strftime("%Y%m%dT%H%MZ")
+
+
+def opening(last: str, every: timedelta, now: datetime) -> datetime | None:
+    """Give when the window after the last recorded one can be recorded; None if that is already possible."""
+    end = window_start(last) + every
+    return end if end > now else None
 
 
 def is_window_name(text: str) -> bool:

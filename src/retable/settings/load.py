@@ -148,7 +148,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
 _SECTIONS: dict[str, type[BaseModel]] = {"lake": LakeSettings, "sources": SourceSettings, "tables": TableRules}
 
 
-def _entry_of(option: FieldInfo) -> type[BaseModel] | None:
+def entry_of(option: FieldInfo) -> type[BaseModel] | None:
     """The model of the entries of an option that is a list."""
     inside = get_args(option.annotation)
     return next((each for each in inside if isinstance(each, type) and issubclass(each, BaseModel)), None)
@@ -164,7 +164,7 @@ def _inside(name: str) -> type[BaseModel] | None:
     if name in _INSIDE:
         return _INSIDE[name]
     option = _options().get(name)
-    return None if option is None else _entry_of(option)
+    return None if option is None else entry_of(option)
 
 
 _INSIDE: dict[str, type[BaseModel]] = {

@@ -19,7 +19,7 @@ from retable.ledger.rows import LedgerRow, Stage
 from retable.ledger.windows.contents import NO_FILES, silver_files
 from retable.ledger.windows.positions import FoundLog
 from retable.ledger.windows.recording import read_windows
-from retable.model.window import Window
+from retable.model.window import Window, opening
 from retable.replay.inputs.imports import read_schema_imports
 from retable.replay.inputs.moved_rows import tables_to_rebuild
 from retable.schema_history.history import Hold
@@ -110,7 +110,7 @@ def inspect_source(lake: Lake, source: Source, now: datetime) -> Outlook:
         ended=max(0, (now - windows[-1].end) // source.every) if windows else None,
         arrived=arrived,
         unlisted=unlisted,
-        opens=windows[-1].end if windows and windows[-1].end > now else None,
+        opens=opening(windows[-1].name, source.every, now) if windows else None,
         waiting=_waiting(windows, ledger),
         stale=tuple(stale),
         left_out=left_out,

@@ -26,7 +26,7 @@ from retable.ledger.read import read_stages
 from retable.ledger.retained import KEPT_LAYERS, KeptLayer, kept_from
 from retable.ledger.rows import Stage
 from retable.ledger.windows.recording import count_empty, read_ordinals
-from retable.model.window import window_start
+from retable.model.window import opening
 from retable.replay.inputs.baselines import read_unfinished
 from retable.replay.inputs.moved_rows import tables_to_rebuild
 from retable.replay.references.suspects import open_suspects, words_of
@@ -159,8 +159,7 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
 
 
 def _opens(source: SourceSettings, windows: list[str], now: datetime) -> datetime | None:
-    opens = window_start(windows[-1]) + source.every if windows and source.paused is None else None
-    return opens if opens is not None and opens > now else None
+    return opening(windows[-1], source.every, now) if windows and source.paused is None else None
 
 
 def _clashing(gold: str, clashes: int) -> str:

@@ -28,7 +28,7 @@ from retable.ledger.rows import Stage, StageReport
 from retable.ledger.runs import begin_run
 from retable.ledger.windows.empty import close_empty
 from retable.ledger.windows.recording import read_ordinals, read_windows, record_windows
-from retable.model.window import Window, window_name, window_start
+from retable.model.window import Window, opening, window_name, window_start
 from retable.settings.load import Settings
 from retable.settings.sources import Source
 
@@ -215,8 +215,8 @@ def _say_how_far(lake: Lake, source: Source) -> None:
 def _say_next(lake: Lake, source: Source) -> None:
     """Say when the next window can be recorded, if that is still to come."""
     last = next(reversed(read_ordinals(lake, source.name)), None)
-    opens = None if last is None else window_start(last) + source.every
-    if opens is not None and opens > now() and source.paused is None:
+    opens = None if last is None or source.paused is not None else opening(last, source.every, now())
+    if opens is not None:
         say(f"the next window of {source.name}, {window_name(opens)}, can be recorded from {format_time(opens)} on")
 
 

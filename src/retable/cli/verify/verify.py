@@ -12,8 +12,9 @@ import typer
 from retable.cli.arguments import Json, SourceOrTable, newest_lake
 from retable.cli.output import print_json, print_table, say
 from retable.cli.verify.differences import print_rows, rows_json
-from retable.errors import DamagedFile
-from retable.gold.read import gold_states, is_retired
+from retable.errors import DamagedFile, NotReady
+from retable.gold.damage import LOST
+from retable.gold.read import gold_states, is_retired, known_states, lost_tables
 from retable.ledger.lake.catalog import Lake
 from retable.verify.bronze import against_bronze
 from retable.verify.findings import Finding, Verification
@@ -66,9 +67,12 @@ def verify(
     lake = newest_lake(ctx)
     share = part or Share()
     verified: list[dict[str, object]] = []
-    for table in _tables(lake, name):
+    tables = _tables(lake, name)
+    if not tables:
+        raise NotReady(f"{name} has no gold table to verify yet; `retable run {name}` makes them", source=name)
+    for table, is_lost in tables.items():
         reports = []
-        for report in _reports(lake, table, against, share):
+        for report in [_lost(table)] if is_lost else _reports(lake, table, against, share):
             reports.append(report)
             if not as_json:
                 _print(table, report, share)
@@ -80,12 +84,16 @@ def verify(
         raise typer.Exit(_DIFFERENT)
 
 
-def _tables(lake: Lake, name: str) -> list[str]:
-    """The table of this name, or all tables of the source of this name that the settings include."""
+def _tables(lake: Lake, name: str) -> dict[str, bool]:
+    """The table of this name, or all tables of the source that the settings include, each with whether it is lost."""
     if name not in lake.settings.sources:
-        return [name]
-    states = gold_states(lake)
-    return [each for each in sorted(states) if states[each].source == name and not is_retired(lake, states[each])]
+        return {name: False}
+    states, damaged = known_states(lake)
+    if unknown := [error for error in damaged if error.facts.get("table") not in states]:
+        raise unknown[0]
+    lost = lost_tables(lake, gold_states(lake, lambda _: None).values(), damaged)
+    mine = (each for each in sorted(states) if states[each].source == name and not is_retired(lake, states[each]))
+    return {each: each in lost for each in mine}
 
 
 def _reports(lake: Lake, table: str, against: VerifyAgainst | None, part: Share) -> Iterator[Verification]:
@@ -95,6 +103,11 @@ def _reports(lake: Lake, table: str, against: VerifyAgainst | None, part: Share)
             yield _or_damaged("bronze", lambda: against_bronze(lake, table, Path(folder), part))
     if against != VerifyAgainst.BRONZE:
         yield _or_damaged("ledger", lambda: against_ledger(lake, table))
+
+
+def _lost(table: str) -> Verification:
+    """The result for a table that is recorded and not in the catalog: there is nothing to compare."""
+    return Verification("ledger", {}, (Finding(LOST.code, table, LOST.reason),), ())
 
 
 def _or_damaged(against: Literal["bronze", "ledger"], verify: Callable[[], Verification]) -> Verification:
