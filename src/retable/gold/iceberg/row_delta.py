@@ -1,41 +1,52 @@
 """Delete and add rows in one snapshot: write deletion vectors and data files first, then commit them together.
 
-Iceberg's own writer, in the JVM, writes the vectors. Arrow, in this process, finds the positions. A `MERGE` finds them
-by a job over the keys of the whole table, which took half of the time of a replay (docs/internals/performance.md).
+Arrow, in this process, finds the positions. A `MERGE` finds them by a job over the keys of the whole table, which took
+half of the time of a replay (docs/internals/performance.md). Iceberg, in the JVM, plans the files and commits. It gives
+and takes a file as JSON where it can: one call instead of one for each of its facts.
 """
 
+import json
 import os
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Protocol
 
 import pyarrow as pa
 from pyiceberg.io import FileIO
 from pyiceberg.manifest import DataFile as WrittenFile
+from pyiceberg.table.locations import load_location_provider
 from pyiceberg.table.metadata import TableMetadata
+from pyroaring import BitMap64
 
 from retable.formats.reading import Value
 from retable.gold.iceberg.change_tasks import WrittenFiles, finding, writing
 from retable.gold.iceberg.data_file_writer import write_parts
+from retable.gold.iceberg.deletion_vectors import Vector, positions_of, read_positions, write_vectors
 from retable.gold.iceberg.locate_rows import ends, find_rows
 from retable.gold.iceberg.partition_spec import PartitionValues, Reparting, part
 from retable.gold.store import RemoteChange, RowChange, RunTasks
-from retable.ledger.lake.checksums import read_vector
 from retable.ledger.lake.data_files import for_workers
 from retable.model.schema import GoldType
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file of a table, with its partition and the delete files in the JVM that apply to it."""
+    """A data file of a table, and its deletion vector if rows of the file were deleted.
+
+    `spec` and `deletes`, the delete file of the vector, are in the JVM. `place` is the file's partition, as in
+    Iceberg's JSON.
+    """
 
     path: str
-    deletes: tuple[Any, ...]
     spec: Any
-    partition: Any
+    place: dict[str, Any]
+    deletes: Any | None = None
+    vector: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +86,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Jvm(Protocol):
-    """Spark's JVM: its gateway, and its classes and their static members by name."""
-
-    @property
-    def gateway(self) -> Any: ...
+    """Spark's JVM: its classes and their static members by name."""
 
     def java(self, path: str) -> Any: ...
 
@@ -168,9 +176,38 @@ class RowWriter:
 
     def _files_with(self, snapshot_id: int, keys: pa.Table) -> list[DataFile] | None:
         """The files that may have rows of these keys; None if rows were deleted by other means than vectors."""
-        files = list(self._files(snapshot_id, self._between(keys)))
-        is_vector = self._iceberg("util.ContentFileUtil.isDV")
-        return files if all(is_vector(each) for file in files for each in file.deletes) else None
+        planned = self._table.newScan().useSnapshot(snapshot_id).filter(self._between(keys)).planFiles()
+        try:
+            tasks = self._iceberg("relocated.com.google.common.collect.Lists.newArrayList")(planned)
+            files = [self._data_file_of(task) for task in members(tasks)]
+        finally:
+            planned.close()
+        known = [file for file in files if file is not None]
+        return known if len(known) == len(files) else None
+
+    def _data_file_of(self, task: Any) -> DataFile | None:
+        """The file of a planned task; None if its rows were deleted by other means than one vector."""
+        to_json = self._iceberg("ContentFileParser.toJson")
+        spec, deletes = self._only_spec or task.spec(), [*members(task.deletes())]
+        facts = json.loads(to_json(deletes[0] if deletes else task.file(), spec))
+        place = {name: facts[name] for name in ("spec-id", "partition") if name in facts}
+        if not deletes:
+            return DataFile(facts["file-path"], spec, place)
+        if len(deletes) > 1 or facts["file-format"] != "puffin":
+            return None
+        vector = Vector(
+            path=facts["file-path"],
+            data_file=facts["referenced-data-file"],
+            offset=facts["content-offset"],
+            size=facts["content-size-in-bytes"],
+            count=facts["record-count"],
+        )
+        return DataFile(vector.data_file, spec, place, deletes[0], vector)
+
+    @cached_property
+    def _only_spec(self) -> Any | None:
+        """The table's partition spec if it never had another."""
+        return self._table.spec() if len(self._metadata.partition_specs) == 1 else None
 
     def _between(self, keys: pa.Table) -> Any:
         """A filter on the ranges of these keys; it leaves out files that have none of them."""
@@ -185,61 +222,41 @@ class RowWriter:
                 where = both(where, predicate(operation, name, self._literal(name, end)))
         return where
 
-    def _files(self, snapshot_id: int, where: Any) -> Iterator[DataFile]:
-        tasks = self._table.newScan().useSnapshot(snapshot_id).filter(where).planFiles()
-        try:
-            each = tasks.iterator()
-            while each.hasNext():
-                task = each.next()
-                file = task.file()
-                yield DataFile(str(file.location()), tuple(members(task.deletes())), task.spec(), file.partition())
-        finally:
-            tasks.close()
-
     def _write(self, pairs: list[tuple[DataFile, pa.Array]]) -> Vectors:
-        if not pairs:
-            return Vectors([], [])
-        before = self._jvm.java("java.util.HashMap")()
-        writer = self._iceberg("deletes.BaseDVFileWriter")(self._outputs(), self._lookup(before))
+        """Write the vectors of files whose rows are to be deleted; a vector also has the rows that its former one has.
+
+        A file whose rows are all deleted already keeps its vector.
+        """
+        changed: list[DataFile] = []
+        deleted: dict[str, BitMap64] = {}
         for file, rows in pairs:
-            former = [self._former(vector) for vector in file.deletes]
-            index = self._index(rows)
-            known = sum(each.cardinality() for each in former)
-            for each in former:
-                index.merge(each)
-                before.put(file.path, each)
-            if index.cardinality() > known:
-                writer.delete(file.path, index, file.spec, file.partition)
-        writer.close()
-        result = writer.result()
-        return Vectors(list(members(result.deleteFiles())), list(members(result.rewrittenDeleteFiles())))
+            former = read_positions(self._io, file.vector) if file.vector is not None else BitMap64()
+            positions = former | positions_of(rows)
+            if len(positions) > len(former):
+                changed.append(file)
+                deleted[file.path] = positions
+        if not changed:
+            return Vectors([], [])
+        places = load_location_provider(self._metadata.location, self._metadata.properties)
+        size, written = write_vectors(self._io, places.new_data_location(f"{uuid.uuid4()}-deletes.puffin"), deleted)
+        added = [self._delete_file(file, vector, size) for file, vector in zip(changed, written, strict=True)]
+        return Vectors(added, [file.deletes for file in changed if file.deletes is not None])
 
-    def _outputs(self) -> Any:
-        factory = self._iceberg("io.OutputFileFactory.builderFor")(self._table, 0, 0)
-        return factory.format(self._iceberg("FileFormat.PUFFIN")).build()
-
-    def _lookup(self, entries: Any) -> Any:
-        """A Java function that looks into a map: Python can make one through Scala."""
-        scala_map = self._jvm.java("scala.jdk.javaapi.CollectionConverters.asScala")(entries)
-        return self._jvm.java("scala.jdk.javaapi.FunctionConverters.asJavaFunction")(scala_map.withDefaultValue(None))
-
-    def _index(self, rows: pa.Array) -> Any:
-        """The positions as a bitmap in the JVM, sent as bytes: one call for each position would be slow."""
-        numbers = rows.cast(pa.int64()).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
-        order = self._jvm.java("java.nio.ByteOrder.LITTLE_ENDIAN")
-        buffer = self._jvm.java("java.nio.ByteBuffer.wrap")(numbers).order(order).asLongBuffer()
-        array = self._jvm.gateway.new_array(self._jvm.gateway.jvm.long, len(rows))
-        buffer.get(array)
-        boxed = self._jvm.java("java.util.Arrays.stream")(array).boxed().toList()
-        nothing = self._iceberg("io.CloseableIterable.empty")()
-        several = self._iceberg("io.CloseableIterable.combine")(boxed, nothing)
-        return self._iceberg("deletes.Deletes.toPositionIndex")(several)
-
-    def _former(self, vector: Any) -> Any:
-        content = read_vector(
-            self._io, str(vector.location()), int(vector.contentOffset()), int(vector.contentSizeInBytes())
-        )
-        return self._iceberg("deletes.PositionDeleteIndex.deserialize")(content, vector)
+    def _delete_file(self, file: DataFile, vector: Vector, size: int) -> Any:
+        """The vector as a delete file in the JVM; `size` is the bytes of its Puffin file."""
+        facts = {
+            **file.place,
+            "content": "position-deletes",
+            "file-path": vector.path,
+            "file-format": "puffin",
+            "file-size-in-bytes": size,
+            "record-count": vector.count,
+            "referenced-data-file": file.path,
+            "content-offset": vector.offset,
+            "content-size-in-bytes": vector.size,
+        }
+        node = self._iceberg("util.JsonUtil.mapper")().readTree(json.dumps(facts))
+        return self._iceberg("ContentFileParser.fromJson")(node, file.spec)
 
 
 def type_of(jvm: Jvm, kind: GoldType) -> Any:

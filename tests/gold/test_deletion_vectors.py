@@ -1,0 +1,46 @@
+"""Deletion vectors that Retable writes: Iceberg's other readers find the same rows, and damage is an error."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyiceberg.table.deletion_vector import deletion_vectors_from_puffin_file
+from pyiceberg.table.puffin import PuffinFile
+
+from retable.errors import DamagedFile
+from retable.gold.iceberg.deletion_vectors import positions_of, read_positions, write_vectors
+
+IO = PyArrowFileIO()
+POSITIONS = st.lists(st.integers(0, 300) | st.integers(0, 2**34), min_size=1, max_size=60, unique=True).map(sorted)
+
+
+def written(folder, deleted):
+    path = str(folder / "a.puffin")
+    bitmaps = {name: positions_of(pa.array(rows, pa.int64())) for name, rows in deleted.items()}
+    return path, *write_vectors(IO, path, bitmaps)
+
+
+@given(deleted=st.dictionaries(st.text(min_size=1, max_size=9), POSITIONS, min_size=1, max_size=4))
+def test_each_reader_finds_the_rows_that_were_written(tmp_path_factory, deleted):
+    path, size, vectors = written(tmp_path_factory.mktemp("vectors"), deleted)
+    content = Path(path).read_bytes()
+    assert size == len(content)
+    assert {each.data_file: [*read_positions(IO, each)] for each in vectors} == deleted
+    assert [each.count for each in vectors] == [*map(len, deleted.values())]
+    assert all(each.path == path for each in vectors)
+    found = deletion_vectors_from_puffin_file(PuffinFile(content))
+    assert {each.referenced_data_file: each.to_vector().to_pylist() for each in found} == deleted
+
+
+def test_a_vector_that_is_not_the_one_of_its_manifest_is_an_error_that_names_the_file(tmp_path):
+    path, _, (first, second) = written(tmp_path, {"a": [1, 2], "b": [3]})
+    with pytest.raises(DamagedFile, match="has 2 rows instead of 1") as caught:
+        read_positions(IO, replace(second, offset=first.offset, size=first.size))
+    assert caught.value.facts == {"path": path}
+    for offset in (first.offset + 1, second.offset + 1):
+        with pytest.raises(DamagedFile):
+            read_positions(IO, replace(first, offset=offset))
