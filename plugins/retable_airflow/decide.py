@@ -1,4 +1,4 @@
-"""Ask a person about each held table: one small run per hold, for which no replay waits."""
+"""Asks a person how each held table continues: one run per hold. Replays do not wait for it."""
 
 import hashlib
 from datetime import UTC, datetime, timedelta
@@ -13,6 +13,7 @@ from retable.printable import printable
 from retable_airflow.access import access_control, check_two, deciders, who_answered
 from retable_airflow.act import ActOperator, check_conf
 from retable_airflow.differences import code, inline
+from retable_airflow.form import write_offers
 from retable_airflow.lakes import Reference, lake_of, reference_of, settings_of
 
 if TYPE_CHECKING:
@@ -27,25 +28,26 @@ answer within {days} days, the table stays held; `retable hold release` still wo
 each hold. Settings: `{settings}`.
 """
 WATCH_DOC = """\
-Looks for held tables every few minutes, and triggers `decide_hold` once for each hold. Settings: `{settings}`.
+Looks for held tables every few minutes, and triggers `decide_hold` once for each hold. Also finds the tables and the
+recorded time that the form of `replay_window` offers. Settings: `{settings}`.
 """
 
 LEAVE = "Leave it"
 ANSWERS = {"approve": "Approve", "reject": "Reject", "retry": "Try again", "skip": "Leave it out", "rebuild": "Rebuild"}
-"""A person's answers, by the matching way of `retable hold release`."""
+"""The answers of a person, by the option of `retable hold release` that does the same."""
 
 ANSWER_WITHIN = timedelta(days=3)
 _EVERY_MINUTES = 5
 _FOR_GOOD = ("approve", "skip")
-"""Answers after which gold cannot return to its former state."""
+"""Answers that change gold permanently."""
 _FIRST = "{{ (ti.xcom_pull(task_ids='ask')['responded_by_user'] or {}).get('name') or 'A person' }}"
 _ANSWER = "{{ ti.xcom_pull(task_ids='ask')['chosen_options'][0] }}"
-_HOLD = Param(None, type=["null", "string"], title="Hold", description="Which hold: `watch_holds` fills it in")
+_HOLD = Param(None, type=["null", "string"], title="Hold", description="The ID of the hold; `watch_holds` fills it in")
 _TABLE = Param(None, type=["null", "string"], title="Table", description="A held table, as gold_shop.orders")
 
 
 def decide_hold(settings: Reference | None = None) -> list[DAG]:
-    """Make the DAG that asks, and the DAG that looks for holds to ask about; none if there is no source."""
+    """Return the DAGs `decide_hold`, which asks, and `watch_holds`, which finds holds. [] if there is no source."""
     reference = reference_of(settings)
     loaded = settings_of(reference)
     if not loaded.sources:
@@ -54,7 +56,7 @@ def decide_hold(settings: Reference | None = None) -> list[DAG]:
 
 
 def hold_id(state: "GoldState") -> str:
-    """The name of a hold: the same as long as the same cause stops the table at the same position."""
+    """Return an ID for the hold of a table. It is the same while the same cause holds it at the same position."""
     hold = state.hold
     facts = [state.source, state.identity] + (
         [] if hold is None else [hold.code, hold.position, hold.part, hold.statement]
@@ -63,10 +65,13 @@ def hold_id(state: "GoldState") -> str:
 
 
 class AskOperator(HITLOperator):
-    """Asks with only the answers that fit the hold; without an answer the table stays held."""
+    """Asks how a held table continues, and offers only the answers that fit the hold.
+
+    If no person answers in time, the answer is `LEAVE`, and the table stays held.
+    """
 
     def __init__(self, **task: Any) -> None:
-        # A scheduler that learns late that a task waits takes an answer of that second for a failure: ask again.
+        # If an answer comes in the second in which the task begins to wait, Airflow may fail the task: ask again.
         again: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
         options = [*ANSWERS.values(), LEAVE]
         super().__init__(**again, **task, options=options, defaults=[LEAVE], response_timeout=ANSWER_WITHIN)
@@ -79,7 +84,7 @@ class AskOperator(HITLOperator):
 
 
 class ConfirmOperator(ApprovalOperator):
-    """Asks a second person about an answer that changes gold permanently; other answers need no second person."""
+    """Asks a second person if the first answer changes gold permanently. For other answers it does nothing."""
 
     def execute(self, context: Context) -> Any:
         """Ask, and wait."""
@@ -149,6 +154,11 @@ def _watching(settings: Reference, loaded: "Settings") -> DAG:
         def look() -> list[dict[str, Any]]:
             return held_tables(settings)
 
+        @task(task_id="offer")
+        def offer() -> None:
+            write_offers(settings)
+
+        offer()
         trigger = TriggerDagRunOperator.partial(
             task_id="ask",
             trigger_dag_id="decide_hold",
@@ -160,11 +170,11 @@ def _watching(settings: Reference, loaded: "Settings") -> DAG:
 
 
 def held_tables(settings: Reference) -> list[dict[str, Any]]:
-    """For each hold the run that asks about it."""
+    """Return, for each hold, the run of `decide_hold` to trigger: its run ID and its parameters."""
     from retable.gold.read import gold_states, is_retired
 
     with lake_of(settings) as lake:
-        # A table with damaged metadata is held, and no answer lets it continue.
+        # A table with damaged metadata is left out: no answer can let it continue.
         states = gold_states(lake, lambda _: None)
         held = {name: state for name, state in states.items() if state.hold is not None and not is_retired(lake, state)}
         mine = {name: state for name, state in held.items() if state.source in lake.settings.sources}
@@ -175,11 +185,16 @@ def held_tables(settings: Reference) -> list[dict[str, Any]]:
 
 
 def _explain(settings: Reference, context: Context) -> dict[str, Any]:
-    """Say what stopped the table and what each answer does; a run for a hold that is gone has nothing to ask."""
+    """Return the text of the question: what stopped the table, and what each answer does.
+
+    The run is skipped if the hold is gone.
+    """
     check_conf(context)
     name = context["params"]["table"]
     if not name:
-        raise AirflowFailException("name the held table, as gold_shop.orders; `retable hold list` shows them")
+        raise AirflowFailException(
+            "the parameter `table` is empty: name the held table, as gold_shop.orders; `retable hold list` shows them"
+        )
     with lake_of(settings) as lake:
         state = _standing(lake, name, context["params"]["hold"])
         words = _answers(lake, name, state)
@@ -194,7 +209,7 @@ def _explain(settings: Reference, context: Context) -> dict[str, Any]:
 
 
 def _standing(lake: "Lake", name: str, asked: str | None) -> "GoldState":
-    """The state of a held table; the run is skipped if its hold is gone."""
+    """Return the state of a held table. Skip the run if the table has no hold, or another hold than `asked`."""
     from retable.errors import NotFound
     from retable.gold.read import find_gold
 
@@ -203,12 +218,12 @@ def _standing(lake: "Lake", name: str, asked: str | None) -> "GoldState":
     except NotFound as error:
         raise AirflowFailException(str(error)) from error
     if state.hold is None or (asked and hold_id(state) != asked):
-        raise AirflowSkipException(f"{name} is no longer held for that reason: there is nothing to decide")
+        raise AirflowSkipException(f"{name} is no longer held for the reason of this run: there is nothing to decide")
     return state
 
 
 def _answers(lake: "Lake", name: str, state: "GoldState") -> dict[str, str]:
-    """The effect of each fitting way, in the words of `retable hold release`."""
+    """Return the effect of each possible answer, in the words of `retable hold release`."""
     from retable.replay.release import count_waiting, fitting_ways, plan_release, spoken_dialect
 
     hold = state.hold
@@ -229,7 +244,7 @@ def _release_words(settings: Reference, context: Context) -> tuple[str, list[str
     way, first = _way(answer), who_answered(answer)
     name = context["params"]["table"]
     if way is None:
-        raise AirflowSkipException(f"{name} stays held")
+        raise AirflowSkipException(f"{name} stays held, because the answer was “{LEAVE}”")
     with lake_of(settings) as lake:
         _standing(lake, name, asked["hold"])
     reason = f"decided in Airflow by {first}"
@@ -241,16 +256,16 @@ def _release_words(settings: Reference, context: Context) -> tuple[str, list[str
 
 
 def _way(answer: dict[str, Any]) -> str | None:
-    """The way in which the table continues; None if it stays held."""
+    """Return the option of `retable hold release` for an answer; None if the table stays held."""
     (chosen,) = answer["chosen_options"]
     return next((way for way, words in ANSWERS.items() if words == chosen), None)
 
 
 def _outcome(lake: "Lake", context: Context) -> dict[str, Any]:
-    """Whether the table continues, and what stops it now if it does not."""
+    """Return the state of the table after the release, and the code of its hold if it is held again."""
     from retable.gold.read import find_gold
 
     _, state = find_gold(lake, context["params"]["table"])
     if state.hold is not None:
-        context["ti"].task.log.warning("held again: %s", printable(state.hold.words))
+        context["ti"].task.log.warning("the table is held again: %s", printable(state.hold.words))
     return {"state": state.state, "held_again": None if state.hold is None else state.hold.code}

@@ -1,7 +1,7 @@
-"""Writes to Airflow's database: the pool is created if it is missing, and a run that ends gets its note.
+"""A listener that creates the Airflow pool if it is missing, and writes a note into each run that ends.
 
-Tasks can write neither: only Airflow's own components have access to its database. Any error here is logged, and stops
-no run.
+A task cannot do this, because only Airflow's own components have access to Airflow's database. Errors here are logged,
+and do not stop a run.
 """
 
 import logging
@@ -15,6 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import object_session
 
+from retable_airflow.form import REFUSED, REPLAY_WINDOW
 from retable_airflow.stage import POOL
 
 if TYPE_CHECKING:
@@ -33,32 +34,35 @@ _COUNTED = {
 
 @hookimpl
 def on_starting(component: Any) -> None:
-    """Make the pool of Spark's slots when a component starts, with one slot; an existing pool stays unchanged.
+    """Create the pool for Spark jobs, with one slot, when a component of Airflow starts. An existing pool stays.
 
-    A task also starts as a component, of another kind, and has no database.
+    Airflow calls this also for a task, which has no access to the database. For it nothing is done.
     """
     if not isinstance(component, Job):
         return
     try:
         _ensure_pool()
-    except Exception:  # noqa: BLE001  # a scheduler must start, whatever its database says of pools
+    except Exception:  # noqa: BLE001  # a scheduler must start also if this fails
         _log.exception("the pool %s is missing: `airflow pools set %s 1 Spark`, or no stage will run", POOL, POOL)
 
 
 @hookimpl
 def on_dag_run_success(dag_run: "DagRun", msg: str) -> None:
-    """Write into the run's note what it did."""
+    """Write the results of the run into its note."""
     _annotate(dag_run)
 
 
 @hookimpl
 def on_dag_run_failed(dag_run: "DagRun", msg: str) -> None:
-    """Write into the run's note how far it came."""
+    """Write the results of the stages that ended before the failure, or a refusal, into the note of the run."""
     _annotate(dag_run)
 
 
 def note(results: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Put the results of a run's tasks into a line: messages, their outcome, the watermark, the seconds."""
+    """Return the note of a run: one line with its counts, held tables, watermark and seconds.
+
+    `results` has the return value of each task. None if no stage has ended.
+    """
     stages = {name: result for name, result in results.items() if "counts" in result}
     if not stages:
         return None
@@ -79,32 +83,35 @@ def note(results: Mapping[str, Mapping[str, Any]]) -> str | None:
 
 
 def _annotate(dag_run: "DagRun") -> None:
-    if not dag_run.dag_id.startswith("replay_changes__"):
-        return
     try:
-        words = note(_results(dag_run))
+        if dag_run.dag_id.startswith("replay_changes__"):
+            words = note({name: value for name, value in _results(dag_run).items() if isinstance(value, Mapping)})
+        elif dag_run.dag_id == REPLAY_WINDOW:
+            words = _results(dag_run, REFUSED).get("check")
+        else:
+            return
         if words:
             dag_run.note = words
-    except Exception:  # noqa: BLE001  # a note is no reason to lose a run
-        _log.exception("the run %s of %s has no note", dag_run.run_id, dag_run.dag_id)
+    except Exception:  # noqa: BLE001  # a run must not fail because of its note
+        _log.exception("the note of the run %s of %s could not be written", dag_run.run_id, dag_run.dag_id)
 
 
-def _results(dag_run: "DagRun") -> dict[str, Mapping[str, Any]]:
+def _results(dag_run: "DagRun", key: str = "return_value") -> dict[str, Any]:
+    """Return the XCom value of each task of a run that has one under this key."""
     from airflow.models.xcom import XComModel
 
     session = object_session(dag_run)
     if session is None:
         return {}
-    mine = (XComModel.dag_id == dag_run.dag_id, XComModel.run_id == dag_run.run_id, XComModel.key == "return_value")
-    found = {row.task_id: XComModel.deserialize_value(row) for row in session.scalars(select(XComModel).where(*mine))}
-    return {name: value for name, value in found.items() if isinstance(value, Mapping)}
+    mine = (XComModel.dag_id == dag_run.dag_id, XComModel.run_id == dag_run.run_id, XComModel.key == key)
+    return {row.task_id: XComModel.deserialize_value(row) for row in session.scalars(select(XComModel).where(*mine))}
 
 
 def _ensure_pool() -> None:
     from airflow.models.pool import Pool
     from airflow.utils.session import create_session
 
-    # Components start at the same time, and only the first one creates the pool.
+    # Components may start at the same time; only the first component creates the pool.
     with suppress(IntegrityError), create_session() as session:
         if session.scalar(select(Pool).where(Pool.pool == POOL)) is None:
             session.add(Pool(pool=POOL, slots=1, description="Spark jobs that may run at once", include_deferred=False))

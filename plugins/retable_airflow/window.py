@@ -1,24 +1,30 @@
-"""Replay windows on demand: in place, or next to gold, so that a person sees the difference before it counts."""
+"""Replays windows on demand: in place, or into a shadow next to gold, which a person compares and approves."""
 
+import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
-from airflow.sdk import DAG, Context, Param, get_current_context, task
+from airflow.sdk import DAG, Context, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 from airflow.sdk.execution_time.hitl import HITLUser
 
+from retable.printable import printable
 from retable_airflow.access import access_control, check_two, deciders, who_answered, who_asked
 from retable_airflow.act import ActOperator, check_conf
 from retable_airflow.differences import to_markdown, without_values
+from retable_airflow.form import IN_PLACE, REFUSED, REPLAY_WINDOW, SHADOW, form, offers_of
 from retable_airflow.lakes import Reference, lake_of, reference_of, settings_of
 
 if TYPE_CHECKING:
     from retable.ledger.lake.catalog import Lake
+    from retable.settings.load import Settings
     from retable.shadow.plan import Ask
 
 DOC = """\
-Replays windows of a source again, by hand.
+Replays windows of a source again, by hand. A form that cannot be carried out is refused before anything begins: the
+task `refuse` and the note of the run say why.
 
 **In place** runs the recorded windows again: land, decode, replay. A recorded window never changes, so this is harmless
 at any time. It brings gold up to date with the present settings.
@@ -31,26 +37,25 @@ failed promotion leaves the shadow: clear `promote` when its cause is gone, or d
 Settings: `{settings}`.
 """
 
-IN_PLACE, SHADOW = "in place", "shadow"
 ANSWER_WITHIN = timedelta(hours=12)
-_WINDOW = r"^\d{8}T\d{4}Z$"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def replay_window(settings: Reference | None = None) -> list[DAG]:
-    """Make the DAG; none if the settings have no source."""
+    """Return the DAG `replay_window`; [] if the settings have no source."""
     reference = reference_of(settings)
     loaded = settings_of(reference)
     sources = sorted(loaded.sources)
     if not sources:
         return []
     with DAG(
-        "replay_window",
+        REPLAY_WINDOW,
         schedule=None,
         start_date=datetime(2000, 1, 1, tzinfo=UTC),
         # A source has one shadow at a time.
         max_active_runs=1,
         access_control=access_control(loaded),
-        params=_form(sources),
+        params=form(sources, offers_of(reference)),
         tags=["retable", "replay_window"],
         doc_md=DOC.format(hours=ANSWER_WITHIN // timedelta(hours=1), settings=reference),
     ) as dag:
@@ -58,38 +63,25 @@ def replay_window(settings: Reference | None = None) -> list[DAG]:
     return [dag]
 
 
-def _form(sources: list[str]) -> dict[str, Any]:
-    start = "The first window, by its start in UTC: 20260301T0500Z"
-    return {
-        "source": Param(sources[0], enum=sources, title="Source"),
-        "tables": Param(
-            [],
-            type="array",
-            items={"type": "string"},
-            title="Tables",
-            description="For a shadow: one per line, as gold_shop.orders; in place replays all tables of the windows",
-        ),
-        "from": Param(None, type=["null", "string"], pattern=_WINDOW, title="From", description=start),
-        "to": Param(
-            None,
-            type=["null", "string"],
-            pattern=_WINDOW,
-            title="To",
-            description="The window after the last one; it is not replayed",
-        ),
-        "mode": Param(IN_PLACE, enum=[IN_PLACE, SHADOW], title="Mode"),
-        "reason": Param("", type="string", title="Reason", description="The reason; it is stored with your name"),
-    }
-
-
 def _arrange(settings: Reference, users: list[HITLUser] | None) -> None:
     @task.branch(task_id="check", retries=2, retry_delay=timedelta(seconds=10))
     def check() -> str:
         context = get_current_context()
-        _check(settings, context)
+        try:
+            _check(settings, context)
+        except AirflowFailException as error:
+            context["ti"].xcom_push(key=REFUSED, value=printable(str(error)))
+            return "refuse"
         return "in_place" if context["params"]["mode"] == IN_PLACE else "build"
 
-    # A build takes hours, and `drop` follows a failed comparison.
+    @task(task_id="refuse")
+    def refuse() -> None:
+        ti = get_current_context()["ti"]
+        ti.task.log.error("%s", ti.xcom_pull(task_ids="check", key=REFUSED))
+        # Airflow logs every exception with its stack trace, which says nothing about the form.
+        sys.exit(1)
+
+    # If the comparison fails, `drop` removes the shadow, whose build takes hours. So it is tried again.
     @task(task_id="compare", retries=2, retry_delay=timedelta(seconds=10))
     def compare() -> dict[str, Any]:
         return _compare(settings, get_current_context())
@@ -101,8 +93,14 @@ def _arrange(settings: Reference, users: list[HITLUser] | None) -> None:
     def promote_words(context: Context) -> tuple[str, list[str]]:
         return _promote_words(settings, context)
 
-    in_place = ActOperator(task_id="in_place", job="command", words=_run_words, settings=settings, report=_replayed)
-    build = ActOperator(task_id="build", job="command", words=_build_words, settings=settings, report=_built)
+    def run_words(context: Context) -> tuple[str, list[str]]:
+        return _run_words(settings, context)
+
+    def build_words(context: Context) -> tuple[str, list[str]]:
+        return _build_words(settings, context)
+
+    in_place = ActOperator(task_id="in_place", job="command", words=run_words, settings=settings, report=_replayed)
+    build = ActOperator(task_id="build", job="command", words=build_words, settings=settings, report=_built)
     approve = ApprovalOperator(
         task_id="approve",
         subject="Promote the shadow of {{ params.source }}? ({{ params.reason }})",
@@ -110,36 +108,35 @@ def _arrange(settings: Reference, users: list[HITLUser] | None) -> None:
         defaults=[ApprovalOperator.REJECT],
         assigned_users=users,
         response_timeout=ANSWER_WITHIN,
-        # A scheduler that learns late that a task waits takes an answer of that second for a failure: ask again.
+        # If an answer comes in the second in which the task begins to wait, Airflow may fail the task: ask again.
         retries=2,
         retry_delay=timedelta(seconds=10),
     )
     promote = ActOperator(task_id="promote", job="command", words=promote_words, settings=settings, report=_promoted)
     chosen = check()
-    chosen >> in_place
-    # A teardown runs whatever happened before, and does not decide the state of the run.
+    chosen >> [in_place, refuse()]
+    # A teardown task runs also after a failure, and does not decide the state of the run.
     clean = drop().as_teardown(setups=build)
     chosen >> build >> compare() >> approve >> promote >> clean
 
 
 def _check(settings: Reference, context: Context) -> None:
-    """Refuse what cannot be done, with what would be right, before anything begins."""
+    """Fail the run before anything begins, if its parameters are incomplete or do not fit the lake."""
     from retable.errors import RetableError
     from retable.shadow.plan import check_windows
 
     check_conf(context)
     asked = context["params"]
-    missing = [name for name in ("from", "to", "reason") if not asked[name]]
-    if missing:
-        raise AirflowFailException(f"fill in {', '.join(missing)}")
+    if asked["mode"] == SHADOW and not asked["reason"]:
+        raise AirflowFailException(f"fill in `reason` in the form of this run: a {SHADOW} needs it")
     if asked["mode"] == IN_PLACE and asked["tables"]:
         raise AirflowFailException(
-            f"in place replays all tables of its windows: leave `tables` empty, or choose the mode {SHADOW}"
+            f"the mode {IN_PLACE} replays all tables of its windows: leave `tables` empty, or choose the mode {SHADOW}"
         )
     try:
         with lake_of(settings) as lake:
             if asked["mode"] == IN_PLACE:
-                check_windows(lake, lake.settings.source(asked["source"]).name, asked["from"], asked["to"])
+                check_windows(lake, asked["source"], *_range(lake.settings, asked))
             else:
                 _ask(lake, context)
                 _check_free(lake, asked["source"])
@@ -151,7 +148,26 @@ def _ask(lake: "Lake", context: Context) -> "Ask":
     from retable.shadow.plan import check_ask
 
     asked = context["params"]
-    return check_ask(lake, asked["source"], asked["tables"], asked["from"], asked["to"])
+    return check_ask(lake, asked["source"], asked["tables"] or [], *_range(lake.settings, asked))
+
+
+def _range(settings: "Settings", asked: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the names of the first window to replay, and of the window after the last one.
+
+    Raise AirflowFailException if the form does not give them.
+    """
+    from retable.model.window import window_name, window_start
+
+    every = settings.source(asked["source"]).every
+    window, times = asked["window"], [asked[name] for name in ("from", "to") if asked[name]]
+    if window and times:
+        raise AirflowFailException("fill in `window`, or `from` and `to`, but not both")
+    if window:
+        return window, window_name(window_start(window) + every)
+    if len(times) < len(("from", "to")):
+        raise AirflowFailException("fill in `from` and `to`, or `window`, in the form of this run")
+    start, end = map(datetime.fromisoformat, times)
+    return window_name(start - (start - _EPOCH) % every), window_name(end + (_EPOCH - end) % every)
 
 
 def _check_free(lake: "Lake", source: str) -> None:
@@ -160,19 +176,23 @@ def _check_free(lake: "Lake", source: str) -> None:
     if (standing := find_shadow(lake, source)) is not None:
         raise AirflowFailException(
             f"{source} already has a shadow, of {', '.join(standing.ask.tables)} ({standing.reason}): "
-            f"`retable shadow promote {source}` or `retable shadow drop {source}` first"
+            f"run `retable shadow promote {source}` or `retable shadow drop {source}` first"
         )
 
 
-def _run_words(context: Context) -> tuple[str, list[str]]:
+def _run_words(settings: Reference, context: Context) -> tuple[str, list[str]]:
+    from retable.model.window import window_start
+
     asked = context["params"]
-    return asked["source"], ["run", asked["source"], "--from", _time(asked["from"]), "--to", _time(asked["to"])]
+    start, end = (window_start(name).isoformat() for name in _range(settings_of(settings), asked))
+    return asked["source"], ["run", asked["source"], "--from", start, "--to", end]
 
 
-def _build_words(context: Context) -> tuple[str, list[str]]:
+def _build_words(settings: Reference, context: Context) -> tuple[str, list[str]]:
     asked = context["params"]
     tables = [word for table in asked["tables"] for word in ("--tables", table)]
-    range_ = ["--from", asked["from"], "--to", asked["to"]]
+    start, end = _range(settings_of(settings), asked)
+    range_ = ["--from", start, "--to", end]
     return asked["source"], ["shadow", "build", asked["source"], *tables, *range_, "--reason", asked["reason"]]
 
 
@@ -184,23 +204,17 @@ def _promote_words(settings: Reference, context: Context) -> tuple[str, list[str
 
 
 def _answer(context: Context) -> dict[str, Any]:
-    """The answer to `approve`, and its author; nothing if no person was asked."""
+    """Return the result of the task `approve`: the answer and its author. {} if no person was asked."""
     return context["ti"].xcom_pull(task_ids="approve") or {}
 
 
-def _time(window: str) -> str:
-    from retable.model.window import window_start
-
-    return window_start(window).isoformat()
-
-
 def _replayed(lake: "Lake", context: Context) -> dict[str, Any]:
-    """What the ledger has of the windows now."""
+    """Return the counts that the ledger now has for the windows, and the held tables of the source."""
     from retable.ledger.read import read_ledger, read_tables
     from retable.shadow.plan import check_windows
 
     asked = context["params"]
-    windows = check_windows(lake, asked["source"], asked["from"], asked["to"])
+    windows = check_windows(lake, asked["source"], *_range(lake.settings, asked))
     since = {"window": windows[0]}
     rows = read_ledger(lake, asked["source"], at_least=since, until=windows[-1], stage="replay", of_tables=False)
     held = [row.gold for row in read_tables(lake, asked["source"]) if row.state == "held"]
@@ -208,7 +222,7 @@ def _replayed(lake: "Lake", context: Context) -> dict[str, Any]:
 
 
 def _built(lake: "Lake", context: Context) -> list[str]:
-    """The tables that exist next to gold now."""
+    """Return the names of the shadow tables that were built."""
     from retable.shadow.lake import the_shadow
 
     shadow = the_shadow(lake, context["params"]["source"])
@@ -216,7 +230,7 @@ def _built(lake: "Lake", context: Context) -> list[str]:
 
 
 def _promoted(lake: "Lake", context: Context) -> list[str]:
-    """The tables that were promoted; a shadow that still exists was not."""
+    """Return the promoted tables. Fail if the shadow still exists, because then it was not promoted."""
     from retable.shadow.lake import find_shadow
 
     if find_shadow(lake, context["params"]["source"]) is not None:
@@ -227,7 +241,7 @@ def _promoted(lake: "Lake", context: Context) -> list[str]:
 
 
 def _compare(settings: Reference, context: Context) -> dict[str, Any]:
-    """The differences as facts, and as the text for a person's decision."""
+    """Return the differences between gold and the shadow, as JSON, and as Markdown for the question."""
     from retable.cli.look_after.shadow import difference_json, differences
 
     with lake_of(settings) as lake:
@@ -239,7 +253,7 @@ def _compare(settings: Reference, context: Context) -> dict[str, Any]:
 
 
 def _drop(settings: Reference, context: Context) -> list[str]:
-    """Drop the shadow, unless it was approved: then it is gone, or `promote` failed and can be cleared."""
+    """Drop the shadow, unless a person approved it. An approved shadow is promoted, or `promote` can be cleared."""
     from retable.shadow.lake import drop_shadow
 
     if _answer(context).get("chosen_options") == [ApprovalOperator.APPROVE]:

@@ -78,7 +78,7 @@ def test_the_question_says_what_stopped_the_table_and_what_each_answer_does(lake
     told = decide._explain(path, context())
     assert told["ways"] == ["approve", "reject", "skip", "retry", "rebuild"]
     text = told["markdown"]
-    for words in ("the source drops the table", "0.7.0", "It is applied as it is", "3 rows waited", LEAVE):
+    for words in ("the source drops the table", "0.7.0", "The statement is applied as it is", "3 rows waited", LEAVE):
         assert words in text
     assert f"````text\n{STATEMENT}\n````" in text
     assert "**Approve**" in text
@@ -137,7 +137,7 @@ def test_an_answer_for_good_needs_a_second_person_where_the_settings_say_so(
         assert command[-1] == "decided in Airflow by ann, confirmed by bob"
         with pytest.raises(AirflowFailException, match="clear the task 'confirm'"):
             decide._release_words(path, context(**told, confirm=answer("Approve")))
-        with pytest.raises(AirflowFailException, match="does not know both"):
+        with pytest.raises(AirflowFailException, match="does not name both"):
             decide._release_words(path, context(**told, confirm={"chosen_options": ["Approve"]}))
     told = context(explain=explained, ask=answer(ANSWERS["rebuild"]), confirm=None)
     assert decide._release_words(path, told)[1][-1] == "decided in Airflow by ann"

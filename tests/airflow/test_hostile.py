@@ -115,15 +115,15 @@ def test_every_dag_is_run_here(dags: dict[str, DAG]) -> None:
 
 def test_a_reason_in_the_form_reaches_the_job_as_it_was_typed(dags: dict[str, DAG]) -> None:
     test_doors.ARGUMENTS.clear()
-    form = {"source": "dump", "from": name(5), "to": name(7), "mode": "in place", "reason": WORDS}
+    form = {"source": "dump", "window": name(5), "mode": "in place", "reason": WORDS}
     run = dags["replay_window"].test(logical_date=STAMP, run_conf=form)
     assert str(run.state) == "success"
     assert len(test_doors.ARGUMENTS) == 1
 
 
-@pytest.mark.parametrize("field", ["source", "from", "to", "mode", "tables"])
+@pytest.mark.parametrize("field", ["source", "from", "to", "window", "mode", "tables"])
 def test_hostile_words_in_another_field_are_refused(dags: dict[str, DAG], field: str) -> None:
-    form = {"source": "dump", "from": name(5), "to": name(7), "mode": "shadow", "reason": WORDS}
+    form = {"source": "dump", "window": name(5), "mode": "shadow", "reason": WORDS}
     try:
         run = dags["replay_window"].test(
             logical_date=STAMP, run_conf={**form, field: [WORDS] if field == "tables" else WORDS}

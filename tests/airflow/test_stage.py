@@ -103,7 +103,7 @@ def test_a_stage_is_its_job_for_the_window_of_the_run(lake: Lake, path: Path) ->
 
 def test_a_window_may_be_one_job_that_is_done_when_all_its_stages_are(lake: Lake, path: Path) -> None:
     append_rows(lake, done("land", "decode"))
-    with pytest.raises(AirflowFailException, match=f"the ledger has no replay of {WINDOW}"):
+    with pytest.raises(AirflowFailException, match=f"the ledger has no result of replay for {WINDOW}"):
         stage("window", "erp", path).execute(CONTEXT)
     append_rows(lake, done("replay"))
     told = stage("window", "erp", path).execute(CONTEXT)
@@ -150,7 +150,7 @@ def test_a_held_table_leaves_the_task_green_and_is_named(lake: Lake, path: Path)
 
 def test_a_stage_that_the_ledger_does_not_know_has_failed_whatever_spark_says(lake: Lake, path: Path) -> None:
     append_rows(lake, done("decode", window="20260301T0400Z"))
-    with pytest.raises(AirflowFailException, match=f"the ledger has no decode of {WINDOW}"):
+    with pytest.raises(AirflowFailException, match=f"the ledger has no result of decode for {WINDOW}"):
         stage("decode", "erp", path).execute(CONTEXT)
 
 
@@ -214,7 +214,7 @@ def test_on_kubernetes_the_job_fills_the_template_that_the_user_keeps(job: doors
 
 
 def test_kubernetes_without_its_provider_says_what_to_install(job: doors.SparkJob) -> None:
-    with pytest.raises(AirflowFailException, match="install it next to Airflow"):
+    with pytest.raises(AirflowFailException, match="install this package next to Airflow"):
         doors.kubernetes(job, template={})
 
 

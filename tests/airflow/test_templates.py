@@ -1,6 +1,7 @@
 """What a person, a message or a table says is never a template: every field comes out as it was typed."""
 
 from contextlib import nullcontext
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,8 +19,9 @@ WORDS = "{{ 6 * 7 }} {% for x in range(3) %}{{ params }}{% endfor %} {{ conn.sho
 FORM: dict[str, Any] = {
     "source": "dump",
     "tables": [f"gold_shop.{WORDS}"],
-    "from": "20260301T0500Z",
-    "to": "20260301T0600Z",
+    "from": "2026-03-01T05:00:00Z",
+    "to": "2026-03-01T06:00:00Z",
+    "window": None,
     "mode": "shadow",
     "reason": WORDS,
 }
@@ -41,28 +43,25 @@ def passed(words: list[str], told: Any) -> list[str]:
     return arguments
 
 
-def promote_words(told: Any) -> tuple[str, list[str]]:
-    return window._promote_words("settings", told)
-
-
 @pytest.fixture(autouse=True)
 def settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded = SimpleNamespace(airflow=AirflowSettings(second_person=False))
+    source = SimpleNamespace(every=timedelta(hours=1))
+    loaded = SimpleNamespace(airflow=AirflowSettings(second_person=False), source=lambda _: source)
     for module in (window, decide):
         monkeypatch.setattr(module, "settings_of", lambda _: loaded)
 
 
-@pytest.mark.parametrize("words", [window._run_words, window._build_words, promote_words])
+@pytest.mark.parametrize("words", [window._run_words, window._build_words, window._promote_words])
 def test_every_field_of_the_form_reaches_the_command_as_it_was_typed(words: Any) -> None:
     told = context(FORM, approve=ANSWER)
-    _, asked = words(told)
+    _, asked = words("settings", told)
     arguments = passed(asked, told)
     assert arguments[arguments.index("--run-id") + 1] == f"manual__{WORDS}"
     assert arguments[arguments.index("--") + 1 :] == asked
     if words is window._build_words:
         assert asked[asked.index("--tables") + 1] == f"gold_shop.{WORDS}"
         assert asked[asked.index("--reason") + 1] == WORDS
-    if words is promote_words:
+    if words is window._promote_words:
         assert asked[asked.index("--reason") + 1] == f"{WORDS} (asked for by {WORDS}, approved by {WORDS})"
 
 

@@ -20,7 +20,7 @@ from published import publish
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.model.event import TableName
 from retable.shadow.lake import shadow_lake
-from retable_airflow import doors, window
+from retable_airflow import doors, form, window
 from retable_airflow.differences import code, inline, to_markdown, without_values
 
 # Airflow reads .airflowignore by a class that its own dependency calls old.
@@ -31,11 +31,16 @@ TABLE = "gold_shop.orders"
 ASKED: dict[str, Any] = {
     "source": "dump",
     "tables": [],
-    "from": name(5),
-    "to": name(7),
+    "from": f"{DAY:%Y-%m-%d}T05:00:00Z",
+    "to": f"{DAY:%Y-%m-%d}T07:00:00Z",
+    "window": None,
     "mode": "in place",
     "reason": "the zone was wrong",
 }
+
+
+def clock(hour: int, minute: int = 0) -> str:
+    return f"{DAY:%Y-%m-%d}T{hour:02}:{minute:02}:00Z"
 
 
 @pytest.fixture
@@ -79,16 +84,20 @@ def asked(dag: DAG | None = None, **told: Any) -> Any:
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({"reason": ""}, "fill in reason"),
-        ({"from": None, "to": None}, "fill in from, to"),
+        ({"mode": "shadow", "tables": [TABLE], "reason": ""}, "fill in `reason`"),
+        ({"from": None, "to": None}, "fill in `from` and `to`, or `window`"),
+        ({"to": None}, "fill in `from` and `to`, or `window`"),
+        ({"window": name(5)}, "but not both"),
+        ({"from": None, "window": name(5)}, "but not both"),
         ({"tables": [TABLE]}, "in place replays all tables of its windows"),
-        ({"to": name(5)}, "is not before"),
-        ({"to": name(9)}, "are recorded up to 20260301T0700Z"),
-        ({"from": name(4)}, "recorded are 20260301T0500Z to 20260301T0600Z"),
-        ({"from": "20260301T9900Z"}, "no such time"),
+        ({"to": clock(5)}, "is not before"),
+        ({"to": clock(9)}, "are recorded up to 20260301T0700Z"),
+        ({"from": clock(4, 59)}, "its recorded windows are 20260301T0500Z to 20260301T0600Z"),
+        ({"from": None, "to": None, "window": "20260301T9900Z"}, "no such time"),
         ({"mode": "shadow"}, f"name the tables to rebuild; dump has {TABLE}"),
+        ({"mode": "shadow", "tables": None}, f"name the tables to rebuild; dump has {TABLE}"),
         ({"mode": "shadow", "tables": ["gold_shop.order"]}, f"did you mean '{TABLE}'"),
-        ({"table": TABLE}, "was given table; it takes only source, tables, from, to, mode, reason"),
+        ({"table": TABLE}, "was given table; it takes only"),
     ],
 )
 def test_a_wrong_form_is_refused_before_anything_begins(lake: Lake, path: Path, told: Any, words: str) -> None:
@@ -99,12 +108,68 @@ def test_a_wrong_form_is_refused_before_anything_begins(lake: Lake, path: Path, 
 
 def test_a_right_form_is_let_through(lake: Lake, path: Path) -> None:
     window._check(path, asked())
+    window._check(path, asked(reason=None, tables=None))
     window._check(path, asked(mode="shadow", tables=[TABLE]))
 
 
-def test_the_form_offers_the_sources_and_refuses_what_is_no_window(dag: DAG) -> None:
-    dag.params["from"] = name(5)
-    for field, wrong in (("from", "yesterday"), ("mode", "otherwise"), ("source", "other")):
+@pytest.mark.parametrize(
+    ("told", "first", "end"),
+    [
+        ({}, 5, 7),
+        ({"from": clock(5, 59), "to": clock(6, 1)}, 5, 7),
+        ({"from": f"{DAY:%Y-%m-%d}T13:30:00+08:00", "to": clock(6)}, 5, 6),
+        ({"from": None, "to": None, "window": name(6)}, 6, 7),
+    ],
+)
+def test_the_windows_that_times_touch_are_replayed(lake: Lake, path: Path, told: Any, first: int, end: int) -> None:
+    words = window._run_words(path, asked(**told))[1]
+    assert words == ["run", "dump", "--from", f"{DAY:%Y-%m-%d}T{first:02}:00:00+00:00", "--to", words[-1]]
+    assert words[-1] == f"{DAY:%Y-%m-%d}T{end:02}:00:00+00:00"
+    assert window._range(lake.settings, asked(**told)["params"]) == (name(first), name(end))
+
+
+def test_the_form_has_a_picker_of_times_and_requires_no_field_that_a_mode_does_not_need(dag: DAG) -> None:
+    fields = {field: dag.params.get_param(field) for field in ASKED}
+    assert {name for name, field in fields.items() if field.schema.get("format") == "date-time"} == {"from", "to"}
+    required = {name for name, field in fields.items() if "null" not in field.schema.get("type", ())}
+    assert required == {"source", "mode"}
+    assert all("shadow" in (fields[name].description or "") for name in ("tables", "reason"))
+
+
+def test_the_form_offers_the_tables_and_the_recorded_time(
+    lake: Lake, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: dict[str, str] = {form.VARIABLE: '{"another lake": {"tables": ["gold_a.b"], "recorded": {}}}'}
+    written: list[str] = []
+    monkeypatch.setattr(form.Variable, "get", lambda key, default=None: kept.get(key, default))
+    monkeypatch.setattr(form.Variable, "set", lambda key, value: (kept.update({key: value}), written.append(value)))
+    assert form.offers_of(path) == form.Offers()
+    for _ in range(2):
+        form.write_offers(path)
+    assert len(written) == 1
+    (made,) = window.replay_window(path)
+    assert made.params.get_param("tables").schema["examples"] == [TABLE]
+    told = made.params.get_param("from").description
+    assert (told or "").endswith(f"Recorded: dump: {DAY:%Y-%m-%d}T05:00Z to {DAY:%Y-%m-%d}T07:00Z")
+    assert form.offers_of("another lake").tables == ["gold_a.b"]
+    kept[form.VARIABLE] = "not JSON"
+    assert form.offers_of(path) == form.Offers()
+
+
+def test_a_refusal_fails_the_run_before_anything_begins(
+    dag: DAG,
+) -> None:
+    run = dag.test(logical_date=datetime(2026, 3, 2, tzinfo=UTC), run_conf={**ASKED, "to": clock(5)})
+    assert str(run.state) == "failed"
+    states = {each.task_id: str(each.state) for each in run.get_task_instances()}
+    assert (states["check"], states["refuse"], states["in_place"]) == ("success", "failed", "skipped")
+    assert test_doors.JOBS == []
+
+
+def test_the_form_offers_the_sources_and_refuses_what_is_no_time(dag: DAG) -> None:
+    dag.params["from"] = clock(5)
+    wrongs = (("from", "yesterday"), ("from", name(5)), ("window", "5"), ("mode", "otherwise"), ("source", "other"))
+    for field, wrong in wrongs:
         with pytest.raises(ValueError, match="Invalid input|is not|does not match"):
             dag.params[field] = wrong
 
@@ -124,7 +189,7 @@ def test_windows_run_again_in_place_are_told_as_the_ledger_has_them(dag: DAG) ->
 
 def test_a_shadow_is_built_and_promoted_by_commands_that_say_who_and_why(lake: Lake, path: Path) -> None:
     context = asked(mode="shadow", tables=[TABLE], answer={"responded_by_user": {"id": "1", "name": "ann"}})
-    assert window._build_words(context) == (
+    assert window._build_words(path, context) == (
         "dump",
         *[
             [
@@ -155,7 +220,7 @@ def test_who_asked_for_a_shadow_does_not_approve_it_alone_where_the_settings_say
     assert window._promote_words(path, asked(answer=ann))[1][1] == "promote"
     with pytest.raises(AirflowFailException, match="clear the task 'approve'"):
         window._promote_words(path, asked(answer=ann, by="ann"))
-    with pytest.raises(AirflowFailException, match="does not know both"):
+    with pytest.raises(AirflowFailException, match="does not name both"):
         window._promote_words(path, asked(answer=ann, by=None))
 
 

@@ -151,8 +151,8 @@ def test_a_deadline_fails_the_task_with_the_partition_that_it_waited_for(known: 
     assert "AirflowSensorTimeout" in log
     words = (
         "gold_shop.orders is late: complete through 2026-03-01T07:20:00Z (row), not 2026-03-01T08:00:00Z: the "
-        "partition shop.t/1 has no evidence since 2026-03-01T07:20:00Z: no heartbeat, canary or row stamped "
-        "2026-03-01T08:00:00Z or later"
+        "partition shop.t/1 has no evidence since 2026-03-01T07:20:00Z: no heartbeat, canary or row with the "
+        "time 2026-03-01T08:00:00Z or later"
     )
     assert words in log
     known.wait_for("build_marts_in_haste", run, "build", "upstream_failed")

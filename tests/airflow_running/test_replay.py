@@ -58,7 +58,7 @@ def test_the_cut_is_an_asset_of_every_window_and_a_table_is_one_only_where_it_ch
 def test_a_quiet_night_starts_no_spark_and_is_complete_in_the_ledger(replayed: RunningAirflow, world: World) -> None:
     runs = replayed.wait_for_runs(NIGHT, QUIET_HOURS)
     for run in runs[:QUIET_HOURS]:
-        assert "no Spark is started" in replayed.log(NIGHT, run["dag_run_id"], "window")
+        assert "Spark is not started" in replayed.log(NIGHT, run["dag_run_id"], "window")
         assert "no messages" in run["note"]
     rows = {(row.window, row.stage) for row in read_ledger(world.lake, "night") if row.table is None}
     for ago in range(1, QUIET_HOURS + 1):

@@ -105,7 +105,7 @@ def test_an_answer_is_carried_out_and_no_answer_leaves_the_table_held(airflow: R
     assert told["options"] == ["Approve", "Reject", "Leave it out", "Try again", "Rebuild", "Leave it"]
     assert told["subject"] == f"{TABLE} is held: how does it continue?"
     assert "DROP TABLE {{ 7 * 7 }}" in told["body"]
-    assert "It is applied as it is" in told["body"]
+    assert "The statement is applied as it is" in told["body"]
     for run, chosen in ((approved, "Approve"), (rejected, "Reject"), (left, "Leave it")):
         question(airflow, "asked__decide_hold", run)
         answer(airflow, "asked__decide_hold", run, chosen)
