@@ -152,7 +152,7 @@ import sys
 from pathlib import Path
 from retable.settings.load import load_settings
 from retable.session import build_session
-session = build_session(load_settings(Path(sys.argv[1])), "test")
+session = build_session(load_settings(Path(sys.argv[1])), "test", *map(Path, sys.argv[2:]))
 log = session._jvm.org.slf4j.LoggerFactory.getLogger("org.apache.iceberg.spark.source.BaseSparkScanBuilder")
 log.warn("a warning of its own doings")
 log.error("an error")
@@ -165,6 +165,15 @@ def test_spark_says_errors_on_the_terminal_and_no_warnings(tmp_path: Path, lake_
     said = subprocess.run(program, capture_output=True, text=True, check=True).stderr
     assert "ERROR BaseSparkScanBuilder: an error" in said
     assert " WARN " not in said
+
+
+def test_the_jvm_prints_into_a_log_if_there_is_one(tmp_path: Path, lake_settings: Settings) -> None:
+    _lake_folder(lake_settings)
+    log = tmp_path / "spark.log"
+    program = [sys.executable, "-c", _SAYING, str(tmp_path / "retable.toml"), str(log)]
+    said = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert (said.stdout, said.stderr) == ("", "")
+    assert "ERROR BaseSparkScanBuilder: an error" in log.read_text()
 
 
 _SUBMITTED = """

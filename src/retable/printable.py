@@ -4,26 +4,32 @@ import json
 import re
 
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Characters that JSON does not escape but a terminal obeys: DEL and C1, line ends, changes of direction."""
+"""Characters that JSON does not escape, but that control a terminal: DEL and C1 codes, line separators, and changes of
+the writing direction."""
 
 _PASSWORD = re.compile(r"(://[^\s'\",:@]*|(?<=[^\s'\",])(?=:(?!//))):[^\s'\",]*@")
 
 
 def printable(text: str) -> str:
-    """Escape what a terminal obeys or hides: control characters, other line ends, changes of direction."""
+    """Escape characters that control a terminal or are invisible, line ends included. Return text for one line."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def printable_json(text: str) -> str:
-    """Escape what a terminal obeys in JSON text, as JSON does; the text still parses to the same value."""
+    """Escape characters that control a terminal in JSON text, as JSON does. The text still parses to the same value."""
     return _OBEYED.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
+def amount(number: int, one: str, many: str) -> str:
+    """Return a number and the words that follow it: `one` after 1, else `many`."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
 def toml_string(text: str) -> str:
-    """Format text as a TOML string in quotes, with everything that a terminal obeys escaped."""
+    """Return text as a quoted TOML string, in which characters that control a terminal are escaped."""
     return printable_json(json.dumps(text, ensure_ascii=False))
 
 
 def without_passwords(text: str) -> str:
-    """Remove the password of each address: the text between a colon and the last @ of a word."""
+    """Replace the password in each address by `…`. A password is the text between a colon and the word's last @."""
     return _PASSWORD.sub(r"\1:…@", text)

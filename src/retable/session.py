@@ -1,4 +1,4 @@
-"""The only builder of a SparkSession: local by default, or as spark-submit decided."""
+"""Starts Spark and builds its sessions: on this machine by default, or with the master of spark-submit."""
 
 import atexit
 import gc
@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from threading import Lock
@@ -30,24 +30,28 @@ _ICEBERG = "org.apache.iceberg.spark"
 _CATALOG = f"spark.sql.catalog.{CATALOG}"
 _ALWAYS = "iceberg-spark-runtime"
 CLASS_ARCHIVE = "classes.jsa"
-"""An archive next to Spark's jars: the classes that a JVM had loaded after it replayed a window."""
+"""The file name of a class data archive next to Spark's jars. It has the classes that replaying a window loads."""
 
 _CONNECTION_WAS_CLOSED = "08003"
+_LONGEST_SAID = 300
 _OWNER = "retable.session.owner"
 _starting = Lock()
 _folders: list[str] = []
-"""The folders that the JVM of this process would remove at its end."""
+"""The folders that the JVM of this process removes when it ends normally."""
 
 
-def build_session(settings: Settings, app_name: str) -> SparkSession:
-    """Give a separate session, whose catalog `lake` is the lake of these settings.
+def build_session(settings: Settings, app_name: str, log: Path | None = None) -> SparkSession:
+    """Return a new session, whose catalog `lake` is the lake of these settings.
 
-    The first call of a process starts Spark. Every later call, from any thread, shares its JVM but not its catalog, so
+    The first call in a process starts Spark. Later calls, from any thread, use the same JVM but their own catalog, so
     two sessions may use two lakes. The caller ends the session with `stop_session`.
+
+    `log` gets what the JVM prints on stderr, if this call starts it. If it is None, the JVM prints on this process's
+    stderr.
     """
     with _starting:
         running = SparkContext._active_spark_context
-        context = running or _start(app_name, settings)
+        context = running or _start(app_name, settings, log)
         session = SparkSession(context).newSession()
     conf = _session_conf(settings, local=_is_local(context.getConf()))
     for key, value in (conf if running else conf | {_OWNER: "true"}).items():
@@ -57,9 +61,9 @@ def build_session(settings: Settings, app_name: str) -> SparkSession:
 
 
 def stop_session(session: SparkSession) -> None:
-    """Stop Spark if building this session started it; a session that only joined leaves Spark running.
+    """Stop Spark if `build_session` started Spark for this session. Otherwise Spark continues to run.
 
-    If Spark died, remove the folders that it left.
+    If the JVM is already gone, remove the folders that it did not remove.
     """
     if is_gone():
         _sweep()
@@ -68,10 +72,10 @@ def stop_session(session: SparkSession) -> None:
 
 
 def ready_worker() -> None:
-    """Prepare a worker for a task, and avoid work that it would repeat after each task.
+    """Prepare a Python worker of Spark for a task, so that it does less work after each task.
 
-    It would list the archives on the path, and search all objects of all modules for cycles. Arrow's default allocator
-    reserves arenas, and a worker pays for their pages.
+    Otherwise the worker lists the zip archives on the Python path again, and searches all objects of all modules for
+    reference cycles. Arrow's default allocator reserves large memory areas, which cost each worker time.
     """
     pa.set_memory_pool(pa.system_memory_pool())
     gc.freeze()
@@ -81,7 +85,7 @@ def ready_worker() -> None:
 
 
 def is_gone(patience: float = 0) -> bool:
-    """Whether the JVM that this process started has ended, or ends within `patience` seconds."""
+    """Return whether the JVM that this process started has ended, or ends within `patience` seconds."""
     jvm = _jvm()
     if jvm is None:
         return False
@@ -91,7 +95,7 @@ def is_gone(patience: float = 0) -> bool:
 
 
 def kill() -> None:
-    """Kill the JVM that this process started, so that no thread waits for its answer any longer."""
+    """Kill the JVM that this process started, so that no thread continues to wait for an answer of the JVM."""
     if (jvm := _jvm()) is not None:
         jvm.kill()
         jvm.wait()
@@ -115,7 +119,7 @@ def _find_folders(context: SparkContext) -> list[str]:
 
 
 def submit_conf(settings: Settings) -> dict[str, str]:
-    """Give the settings that Spark needs before its JVM starts; no session can add them afterwards."""
+    """Return the Spark settings that must be set before the JVM starts. A session cannot set them later."""
     return {
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": " ".join(
@@ -125,7 +129,7 @@ def submit_conf(settings: Settings) -> dict[str, str]:
         "spark.sql.extensions": f"{_ICEBERG}.extensions.IcebergSparkSessionExtensions",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # By default Hadoop lets all users read what it writes, whatever the umask of this process is.
+        # By default Hadoop ignores the umask of this process, and lets all users read the files that it writes.
         "spark.hadoop.fs.permissions.umask-mode": f"{_umask():03o}",
         # Spark creates this folder, by default in the current directory, although it is never used.
         "spark.sql.warehouse.dir": (Path(tempfile.gettempdir()) / "retable-spark-warehouse").as_uri(),
@@ -133,16 +137,17 @@ def submit_conf(settings: Settings) -> dict[str, str]:
 
 
 def _umask() -> int:
-    """The umask of this process, which can only be read by setting it."""
+    """Return the umask of this process. Python can read it only by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 def archived_classes() -> list[str]:
-    """JVM options for the class archive of `make setup`, which saves a third of the time to a first result.
+    """Return the JVM options for the class archive of `make setup`; [] if there is none.
 
-    The JVM ignores an archive of another Java or of other jars, without a message.
+    The archive saves a third of the time to a first result. The JVM ignores an archive of another Java version or of
+    other jars, without a message.
     """
     archive = jars_folder() / CLASS_ARCHIVE
     return [f'"-XX:SharedArchiveFile={archive}"', "-Xlog:cds=off", "-Xlog:cds+dynamic=off"] if archive.exists() else []
@@ -160,9 +165,10 @@ def _session_conf(settings: Settings, local: bool) -> dict[str, str]:
 
 
 def _open_catalog(session: SparkSession, lake: LakeSettings) -> None:
-    """Open the catalog with this lake's secrets, and remove them from the session at once.
+    """Open the catalog with this lake's secrets, then remove the secrets from the session.
 
-    A session's conf goes into the event log with every job, and `SET` shows it; a catalog reads it once and keeps it.
+    Spark writes a session's conf into the event log with every job, and `SET` shows it. The catalog reads the conf
+    only when it is opened.
     """
     secrets = {f"{_CATALOG}.{name}": value for name, value in lake.spark_secrets(read_variable).items()}
     if not secrets and not isinstance(lake.catalog, PostgresCatalog):
@@ -172,7 +178,7 @@ def _open_catalog(session: SparkSession, lake: LakeSettings) -> None:
     for key, value in secrets.items():
         session.conf.set(key, value)
     try:
-        # A catalog is loaded with the conf of the thread's active session.
+        # Spark loads a catalog with the conf of the thread's active session.
         SparkSession._get_j_spark_session_class(jvm).setActiveSession(java)
         catalog = java.sessionState().catalogManager().catalog(CATALOG).icebergCatalog()
     finally:
@@ -183,10 +189,11 @@ def _open_catalog(session: SparkSession, lake: LakeSettings) -> None:
 
 
 def _commit_once(catalog: Any) -> None:
-    """Keep Iceberg from repeating a commit whose answer was lost.
+    """Prevent Iceberg from repeating a commit whose answer was lost.
 
-    It would find the table changed by its own commit, treat the commit as refused, and delete files that the table
-    needs (docs/decisions). Only a commit that was never sent, because the connection was closed before, is repeated.
+    A repeated commit would find that its own first try changed the table. Iceberg would treat the commit as refused,
+    and delete files that the table needs (docs/decisions). Iceberg still repeats a commit that was never sent, because
+    the connection was already closed.
     """
     pool = _field(catalog, "connections")
     codes = _field(pool, "retryableStatusCodes")
@@ -200,12 +207,12 @@ def _field(of: Any, name: str) -> Any:
     return field.get(of)
 
 
-def _start(app_name: str, settings: Settings) -> SparkContext:
-    """Start Spark, or join the JVM of spark-submit, whose master and conf take precedence over ours."""
+def _start(app_name: str, settings: Settings, log: Path | None) -> SparkContext:
+    """Start Spark, or connect to the JVM of spark-submit. Its master and conf take precedence over Retable's."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         SparkContext._ensure_initialized()
     else:
-        _launch(SparkConf(loadDefaults=False).setAll(list(submit_conf(settings).items())))
+        _launch(SparkConf(loadDefaults=False).setAll(list(submit_conf(settings).items())), log)
     _silence_py4j()
     conf = SparkConf().setIfMissing("spark.master", "local[*]").setIfMissing("spark.app.name", app_name)
     if _is_local(conf):
@@ -220,7 +227,7 @@ def _start(app_name: str, settings: Settings) -> SparkContext:
 
 
 def _silence_py4j() -> None:
-    """Suppress Py4J's log lines about a JVM that is gone, also those of the root logger; the caller reports it."""
+    """Suppress Py4J's log lines, also at the root logger. The caller reports a JVM that is gone."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_is_not_py4j)
 
@@ -229,20 +236,23 @@ def _is_not_py4j(record: logging.LogRecord) -> bool:
     return Path(record.pathname).parent.name != "py4j"
 
 
-def _launch(conf: SparkConf) -> None:
+def _launch(conf: SparkConf, log: Path | None) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # Spark keeps rows on disk; only this user can open this folder.
+    # Spark writes rows to temporary files; mkdtemp makes a folder that only this user can open.
     own = tempfile.mkdtemp(prefix="retable-spark-")
     atexit.register(shutil.rmtree, own, ignore_errors=True)
     os.environ.setdefault("SPARK_LOCAL_DIRS", own)
     options = "spark.driver.extraJavaOptions"
     conf.set(options, f'{conf.get(options)} "-Djava.io.tmpdir={own}"')
     try:
-        SparkContext._ensure_initialized(conf=conf)
+        with nullcontext() if log is None else log.open("ab") as errors:
+            gateway = launch_gateway(conf, {"stderr": errors})  # type: ignore[no-untyped-call]  # PySpark leaves it so
+        SparkContext._ensure_initialized(gateway=gateway)
     except PySparkRuntimeError as error:
+        said = "" if log is None else log.read_text(errors="replace").strip().replace("\n", " ")[-_LONGEST_SAID:]
         raise EnvironmentFault(
-            "Java did not start; its messages are above. Retable needs Java 17 or 21: "
+            f"Java did not start{said and f' ({said})'}; Retable needs Java 17 or 21: "
             "`apt install openjdk-17-jre-headless` (Debian, Ubuntu; 21 if 17 is not available), "
             "`dnf install java-21-openjdk-headless` (Fedora), `brew install openjdk@21` (macOS); "
             "if several are installed, set JAVA_HOME to the right one"
@@ -254,17 +264,17 @@ def _is_local(conf: SparkConf) -> bool:
 
 
 def _jars(settings: Settings) -> list[Path]:
-    """The jars that these settings need: Iceberg itself, the driver of its catalog, the client of object storage."""
+    """Return the jars that these settings need: Iceberg, the driver of the catalog, the client of object storage."""
     return find_jars(jars_folder(), (_ALWAYS, *settings.lake.jars))
 
 
 def resolve_jars(folder: str, *coordinates: str) -> None:
-    """Get jars by their Maven coordinates with Spark's own resolver, into `jars` below a folder.
+    """Download jars by their Maven coordinates with Spark's own resolver, into the folder `jars` inside `folder`.
 
-    It starts a JVM that ends with this process, so call it in a process of its own.
+    This starts a JVM that ends only with this process, so call it in a separate process.
     """
     conf = SparkConf(loadDefaults=False).set("spark.jars.ivy", folder).set("spark.jars.packages", ",".join(coordinates))
-    # spark-submit resolves before it starts anything.
+    # spark-submit downloads the jars before it starts the gateway.
     launch_gateway(conf)  # type: ignore[no-untyped-call]  # PySpark leaves it untyped
 
 

@@ -22,7 +22,7 @@ def test_a_table_is_not_late_for_ever_by_a_half_that_the_source_lost(
     for hour in (5, 6, 7):
         feed.proves(hour, row=f"0{hour}:50")
     changed(feed, TABLE, pending={"0.8.1": name(6), "0.7.1": name(6)})
-    assert "PENDING: half of an update waits for its other half: at 0.7.1" in retable(*WHY).stdout
+    assert "PENDING: only half of an update has arrived, at 0.7.1" in retable(*WHY).stdout
     words = f"accepted: the rows of {TABLE} with 2 updates of which only half arrived are right"
     assert words in retable(*ACCEPT).output
     assert "fresh" in retable(*WHY).stdout
@@ -30,4 +30,4 @@ def test_a_table_is_not_late_for_ever_by_a_half_that_the_source_lost(
     told = {(action.action, action.reason) for action in read_actions(feed.lake, "dump")}
     assert told == {("accept-rows", "the row is right, the source was asked")}
     changed(feed, TABLE, pending={"0.8.1": name(6), "0.7.1": name(6), "0.9.1": name(6)})
-    assert "PENDING: half of an update waits for its other half: at 0.9.1" in retable(*WHY).stdout
+    assert "PENDING: only half of an update has arrived, at 0.9.1" in retable(*WHY).stdout

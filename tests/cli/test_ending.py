@@ -15,6 +15,7 @@ from typer.testing import Result
 from retable.cli.look import gold as look
 from retable.cli.output import NeedsAttention
 from retable.cli.progress import WindowProgress
+from retable.cli.spark_log import spark_log
 from retable.errors import BadValue, ConflictError, Fenced, NotFound, RetableError, Unbalanced
 from retable.settings.load import Settings
 
@@ -49,7 +50,7 @@ def test_a_command_that_does_not_exist_gives_the_nearest(retable: Retable) -> No
 def test_a_time_without_a_zone_is_refused_and_says_how_to_write_it(retable: Retable, time: str) -> None:
     result = retable("run", "dump", "--from", time)
     assert result.exit_code == 1
-    assert f"'{time}' has no zone; write {time}Z" in " ".join(re.sub("[│\n]", " ", result.stderr).split())
+    assert f"'{time}' has no time zone; write {time}Z" in " ".join(re.sub("[│\n]", " ", result.stderr).split())
 
 
 def test_a_time_that_is_none_is_refused(retable: Retable) -> None:
@@ -59,7 +60,7 @@ def test_a_time_that_is_none_is_refused(retable: Retable) -> None:
 def test_an_empty_range_is_refused(retable: Retable, settings: Settings) -> None:
     result = retable("run", "dump", "--from", "2026-03-01T05:00Z", "--to", "2026-03-01T06:00+01:00")
     assert result.exit_code == 1
-    assert "--from is not before --to" in result.stderr
+    assert "--from must be before --to" in result.stderr
 
 
 def test_missing_settings_say_how_to_write_them(retable: Retable) -> None:
@@ -203,3 +204,36 @@ def test_what_ends_a_command_notes_where_it_was(window: str, stage: str, at: str
     with pytest.raises(ConflictError) as caught, WindowProgress(1) as progress:
         fail(progress)
     assert caught.value.__notes__ == [at]
+
+
+def logs(folder: Path) -> list[Path]:
+    return sorted(folder.glob("retable-spark-*.log"))
+
+
+def test_an_error_names_the_log_of_spark_and_a_command_that_ends_well_leaves_none(
+    retable: Retable, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    ends: list[tuple[Exception | None, str]] = [
+        (None, "a warning"),
+        (NeedsAttention("done, but"), "a warning"),
+        (NotFound("x"), ""),
+        (NotFound("x"), "a warning"),
+    ]
+    for error, printed in ends:
+
+        def command(*_: object, error: Exception | None = error, printed: str = printed) -> list[object]:
+            with spark_log() as log:
+                assert log.stat().st_mode & 0o077 == 0
+                log.write_text(printed)
+                if error is not None:
+                    raise error
+            return []
+
+        monkeypatch.setattr(look, "list_gold", command)
+        result = retable("tables")
+        named = [line.split()[-1] for line in result.stderr.splitlines() if "the log of Spark is" in line]
+        assert named == list(map(str, logs(folder))), error
+    assert [log.read_text() for log in logs(folder)] == ["a warning"]

@@ -44,7 +44,7 @@ def test_a_table_that_is_late_ends_with_3_its_cause_and_the_next_step(retable: R
         "error: gold_shop.orders is late: complete through 2026-03-01T05:50:00Z (row), not 2026-03-01T06"
     )
     assert "the partition shop.t/0 has no evidence since 2026-03-01T05:50:00Z" in what
-    assert next_step.startswith("       the next message of that partition proves it")
+    assert next_step.startswith("       wait for the next message of that partition")
     assert result.stdout == ""
 
 
@@ -120,10 +120,18 @@ def test_why_asks_for_the_last_full_window(retable: Retable, feed: Feed) -> None
         "verdict": "late",
         "watermark": "2026-03-01T05:50:00Z (row)",
         "cause": "SILENT: the partition shop.t/0 has no evidence since 2026-03-01T05:50:00Z: no heartbeat, canary or "
-        "row stamped 2026-03-01T07:00:00Z or later",
-        "next step": "the next message of that partition proves it; if the source is quiet, let it update a canary "
-        "row every minute (`canary` in the settings), or accept the grade `drained`",
+        "row with the time 2026-03-01T07:00:00Z or later",
+        "next step": "wait for the next message of that partition; if the source seldom changes, let it update a "
+        "canary row every minute (`canary` in the settings), or accept the grade `drained`",
     }
+
+
+def test_why_of_a_source_names_the_table_that_delays_it(retable: Retable, feed: Feed) -> None:
+    lines = retable("why", "dump").stdout.splitlines()
+    assert lines[0].split("  ", 1)[1].strip() in (f"{ORDERS}, which delays dump", "dump")
+    hold = Hold("LATE_CHANGE", "it came late", Sequence(0, 7, 0), None, "ALTER …", "rebuild it")
+    held = publish(feed.lake, TableName("shop", None, "customers"), {"id": "int"}, [], hold=hold)
+    assert retable("why", "dump").stdout.splitlines()[0].endswith(f"{held}, which delays dump")
 
 
 def test_why_says_so_when_nothing_is_wrong(retable: Retable, feed: Feed) -> None:
@@ -137,7 +145,7 @@ def test_why_names_other_causes_in_a_line_each(retable: Retable, feed: Feed) -> 
     held = publish(feed.lake, TableName("shop", None, "customers"), {"id": "int"}, [], hold=hold)
     result = retable("why", held)
     assert result.exit_code == 0
-    assert any(line.startswith("cause      HELD: it is held at 0.7.0") for line in result.stdout.splitlines())
+    assert any(line.startswith("cause      HELD: the table is held at 0.7.0") for line in result.stdout.splitlines())
     assert result.stderr.startswith("also SILENT: the partition shop.t/0 has no evidence since")
     assert len(result.stderr.splitlines()) == 1
     assert [each["code"] for each in json.loads(retable("why", held, "--json").stdout)["others"]] == ["SILENT"]

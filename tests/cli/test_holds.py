@@ -136,9 +136,9 @@ def test_several_tables_go_on_by_one_command(
 @pytest.mark.parametrize(
     ("way", "decision", "statement", "words"),
     [
-        (("--skip",), "skip", HOLD.statement, "It will have no effect: now, and in every later replay"),
+        (("--skip",), "skip", HOLD.statement, "The statement will have no effect: now, and in every later replay"),
         (("--as", "alter table orders add c int"), "replace", "alter table orders add c int", "(AddColumn)"),
-        (("--retry",), None, None, "It will be tried again there"),
+        (("--retry",), None, None, "The replay will be tried again from there"),
     ],
 )
 def test_a_decision_is_kept_for_every_later_replay(

@@ -51,6 +51,16 @@ def test_a_dump_of_kafka_is_recognised_and_its_settings_load(retable: Retable, f
     assert result.stderr.rstrip().endswith("retable run canal_dump --to 2026-03-01T07:00:00Z")
 
 
+def test_a_source_has_the_name_that_is_given(retable: Retable, folder: Path, tmp_path: Path) -> None:
+    (folder / "x").write_text(_message())
+    for name in ("Shop", "1shop", "a-b", "shop\n"):
+        assert retable("init", "--from-files", str(folder), "--name", name).exit_code == 1
+    assert not (tmp_path / "retable.toml").exists()
+    result = retable("init", "--from-files", str(folder), "--name", "erp_2")
+    assert "retable run erp_2" in result.stderr
+    assert list(load_settings(tmp_path / "retable.toml").sources) == ["erp_2"]
+
+
 def test_the_messages_of_dataworks_are_told_from_those_of_canal(retable: Retable, folder: Path, tmp_path: Path) -> None:
     message = GOLDEN / "streamx_json" / "0004_vendor_update_after.message.json"
     (folder / "x").write_text(message.read_text().replace("\n", ""))
@@ -198,7 +208,7 @@ def test_changes_without_the_row_before_them_are_said_to_need_a_key(
         (["--from-kafka", "nowhere", "--topics", "t"], "does not name brokers write host:port"),
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "usernameenv=U"], "did you mean 'username_env'?"),
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "S3CR3T-xyz"], "--kafka takes NAME=VALUE"),
-        (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "username_env=U"], "is read with SASL_PLAINTEXT"),
+        (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "username_env=U"], "is used only if security"),
         (
             ["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "password_env=S3CR3T-x"],
             "not the name of an environment variable",
@@ -237,7 +247,7 @@ def test_settings_that_are_there_are_not_overwritten(retable: Retable, folder: P
         (None, "holds no objects yet"),
         ("", "hold no messages yet"),
         ("hello\nworld\n", "no format that this version recognises (canal_json, "),
-        ("hello\nworld\n", "none is near; as canal_json: 0 of 2 messages decode, and 2 fail with: not "),
+        ("hello\nworld\n", "no format is near; as canal_json: 0 of 2 messages decode, and 2 fail with: the text "),
         (f"{_lacking('es')}\n{_lacking('es')}\n{_lacking('isDdl')}\n", "canal_json is nearest: 0 of 3 messages"),
         (
             f"{_lacking('es')}\n",

@@ -1,5 +1,6 @@
 """What is quarantined can be listed, and each message looked at without harm."""
 
+import base64
 import json
 import shlex
 from collections.abc import Callable, Iterator
@@ -179,6 +180,39 @@ def test_a_loss_is_accepted_once_by_its_whole_id_and_with_a_reason(retable: Reta
     retable("quarantine", "accept", lost, "--reason", "first")
     assert "was accepted by" in retable("quarantine", "accept", lost, "--reason", "second").stderr
     assert [action.reason for action in read_actions(filled, "dump")] == ["first"]
+
+
+def test_a_message_is_shown_with_its_bytes_for_a_program(retable: Retable, filled: Lake) -> None:
+    shown = json.loads(retable("quarantine", "show", f"{AT5}/replay/{SHOWN}/0@7+3", "--json").stdout)
+    (listed,) = [
+        row for row in json.loads(retable("quarantine", "list", "--json").stdout) if row["id"] == shown[0]["id"]
+    ]
+    assert shown == [{**listed, "key_base64": shown[0]["key_base64"], "value_base64": shown[0]["value_base64"]}]
+    whole = base64.b64decode(shown[0]["value_base64"]).decode()
+    assert f"value, {len(whole):,} bytes:\n{whole[:99]}" in retable("quarantine", "show", shown[0]["id"]).stdout
+
+
+def test_several_losses_are_accepted_by_their_ids(retable: Retable, filled: Lake) -> None:
+    ids = [f"{AT5}/replay/{SHOWN}/0@7+3", f"{AT6}/decode/{SHOWN}/0@12"]
+    assert retable("quarantine", "accept", *ids, "no such", "--reason", "x").exit_code == 1
+    assert read_actions(filled, "dump") == []
+    assert retable("quarantine", "accept", *ids, ids[0], "--reason", "x").exit_code == 0
+    assert sorted(action.target for action in read_actions(filled, "dump")) == sorted(ids)
+
+
+def test_all_losses_of_a_window_are_accepted_at_once(retable: Retable, filled: Lake) -> None:
+    rows = json.loads(retable("quarantine", "list", "--json").stdout)
+    of_five = [row["id"] for row in rows if row["id"].startswith(AT5)]
+    window = AT5.split("/")[1]
+    assert 0 < len(of_five) < len(rows)
+    assert retable("quarantine", "accept", of_five[0], "--window", window, "--reason", "x").exit_code == 1
+    assert retable("quarantine", "accept", "--reason", "x").exit_code == 1
+    said = retable("quarantine", "accept", "--window", window, "--reason", "x").stderr
+    assert said.count("accepted as lost: ") == len(of_five)
+    assert sorted(action.target for action in read_actions(filled, "dump")) == sorted(of_five)
+    again = retable("quarantine", "accept", "--window", window, "--reason", "x")
+    assert "nothing of the window" in again.stderr
+    assert len(read_actions(filled, "dump")) == len(of_five)
 
 
 def test_topics_that_are_shown_alike_have_ids_of_their_own(filled: Lake) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import Result
 
-from retable.ledger.lake.catalog import close_lake, open_lake, runs_behind
+from retable.ledger.lake.catalog import Lake, close_lake, open_lake, runs_behind
 from retable.ledger.lake.identity import RECORD
 from retable.ledger.lake.tables import OPS
 from retable.ledger.runs import counted
@@ -174,3 +174,12 @@ def test_tables_of_others_stay_in_the_catalog(settings: Settings, retable: Retab
 def test_a_lake_without_tables_has_nothing_to_recover(settings: Settings, retable: Retable) -> None:
     shown = retable("recover")
     assert (shown.exit_code, "has no tables" in shown.stderr) == (1, True)
+
+
+def test_a_backup_into_a_folder_that_is_not_there_is_refused(retable: Retable, lake: Lake, tmp_path: Path) -> None:
+    refused = retable("backup", f"{tmp_path}/saved/")
+    assert (refused.exit_code, (tmp_path / "saved").exists()) == (1, False)
+    assert "does not exist" in refused.stderr
+    (tmp_path / "saved").mkdir()
+    assert retable("backup", f"{tmp_path}/saved/").exit_code == 0
+    assert len([*(tmp_path / "saved").iterdir()]) == 1

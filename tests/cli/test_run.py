@@ -101,6 +101,12 @@ def test_a_run_takes_every_window_through_every_stage_in_order(retable: Retable,
     assert f"[2/3] {W6} decode 1,200 rows, 1,200 applied · 0.0 s" in result.stderr
 
 
+def test_a_run_says_which_columns_gold_keeps(retable: Retable, stages: Stages) -> None:
+    words = "gold_shop.t: gold keeps the former column a__until_1"
+    stages.reports["replay", W5] = {"kept_columns": (words,)}
+    assert retable("run", "dump", *RANGE).stderr.count(words) == 1
+
+
 def test_a_run_begins_at_the_first_window_that_was_not_replayed(retable: Retable, stages: Stages) -> None:
     retable("run", "dump", "--to", "2026-03-01T06:00:00Z")
     stages.asked.clear()

@@ -34,7 +34,7 @@ def test_the_overview_imports_no_command_and_no_large_library(tmp_path: Path, wo
     assert not found & _LIBRARIES
     assert {name for name in found if name.startswith("retable.")} <= {
         *("retable.cli", "retable.errors", "retable.exit_codes", "retable.printable"),
-        *(f"retable.cli.{name}" for name in ("app", "commands", "ending", "interrupts", "output")),
+        *(f"retable.cli.{name}" for name in ("app", "commands", "ending", "interrupts", "output", "spark_log")),
     }
 
 

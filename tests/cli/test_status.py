@@ -86,6 +86,16 @@ def test_a_status_counts_windows_by_what_is_done(retable: Retable, two_windows: 
             "grade": None,
             "lag_seconds": None,
             "tables": {"live": 1, "held": 0, "dropped": 0, "retired": 0},
+            "gold_tables": [
+                {
+                    "name": "gold_shop.t",
+                    "state": "live",
+                    "watermark": None,
+                    "grade": None,
+                    "lag_seconds": None,
+                    "hold": None,
+                }
+            ],
             "held": [],
             "suspect": {},
             "clashes": {},
@@ -112,7 +122,7 @@ def test_a_check_ends_with_2_when_a_table_is_held(retable: Retable, lake: Lake) 
     result = retable("status", "--check", "--json")
     assert result.exit_code == 2
     assert json.loads(result.stdout)[0]["held"] == ["gold_shop.t"]
-    assert "1 tables are held" in result.stderr
+    assert "1 table is held and 0 messages or rows are quarantined" in result.stderr
 
 
 def test_a_check_ends_with_2_when_anything_is_quarantined(retable: Retable, lake: Lake) -> None:
@@ -120,7 +130,7 @@ def test_a_check_ends_with_2_when_anything_is_quarantined(retable: Retable, lake
     lake.ensure("quarantine.dump").append(pa.Table.from_pylist([row], schema=QUARANTINE.columns))
     result = retable("status", "--check")
     assert result.exit_code == 2
-    assert "1 messages or rows are quarantined" in result.stderr
+    assert "0 tables are held and 1 message or row is quarantined" in result.stderr
 
 
 def test_quarantine_within_its_budget_needs_nobody(retable: Retable, write_settings: SettingsWriter) -> None:
@@ -150,6 +160,32 @@ def test_a_source_is_as_far_as_the_table_that_lags_most(
     assert (source["watermark"], source["grade"], source["lag_seconds"]) == ("2026-03-01T06:10:00Z", "row", 4800)
     publish(feed.lake, TableName("shop", None, "u"), {"id": "int"}, [], state="held", hold=HOLD)
     assert _shown(retable) == []
+
+
+def test_a_status_of_one_source_shows_how_far_each_table_is_and_what_holds_it(
+    retable: Retable, write_settings: SettingsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status, "now", lambda: at("07:30"))
+    feed = Feed(open_lake(write_settings(EACH)))
+    feed.windows(7)
+    feed.done(5)
+    feed.done(6)
+    feed.proves(6, row="06:10")
+    publish(feed.lake, TableName("shop", None, "t"), {"id": "int"}, [])
+    publish(feed.lake, TableName("shop", None, "u"), {"id": "int"}, [], state="held", hold=HOLD)
+    assert "gold_shop.t" not in retable("status").stdout
+    lines = retable("status", "dump").stdout.splitlines()
+    assert [line.split() for line in lines[lines.index("") + 1 :]] == [
+        ["TABLE", "STATE", "WATERMARK", "GRADE", "LAG", "HELD"],
+        ["gold_shop.t", "live", "2026-03-01T06:10:00Z", "row", "1h", "20m"],
+        ["gold_shop.u", "held", *["ZERO_DATE", "at", "its", "first", "row"]],
+    ]
+    (source,) = json.loads(retable("status", "dump", "--json").stdout)
+    assert [(each["watermark"], each["hold"] and each["hold"]["code"]) for each in source["gold_tables"]] == [
+        ("2026-03-01T06:10:00Z", None),
+        (None, "ZERO_DATE"),
+    ]
+    assert retable("status", "dmup").exit_code == 1
 
 
 def _shown(retable: Retable) -> list[str]:

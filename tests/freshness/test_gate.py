@@ -46,10 +46,26 @@ def test_a_silent_partition_is_named_with_its_last_word() -> None:
     assert (verdict.cause.code, verdict.cause.partition, verdict.cause.since) == ("SILENT", "shop.t/0", at("05:50"))
     assert verdict.words == (
         "gold_shop.orders is late: complete through 2026-03-01T05:50:00Z (row), not 2026-03-01T06:00:00Z: the "
-        "partition shop.t/0 has no evidence since 2026-03-01T05:50:00Z: no heartbeat, canary or row stamped "
-        "2026-03-01T06:00:00Z or later; the next message of that partition proves it; if the source is quiet, let "
-        "it update a canary row every minute (`canary` in the settings), or accept the grade `drained`"
+        "partition shop.t/0 has no evidence since 2026-03-01T05:50:00Z: no heartbeat, canary or row with the "
+        "time 2026-03-01T06:00:00Z or later; wait for the next message of that partition; if the source seldom "
+        "changes, let it update a canary row every minute (`canary` in the settings)"
     )
+
+
+def test_a_weaker_grade_is_offered_only_where_it_suffices() -> None:
+    found = facts("05:50")
+    for drained, is_offered in (("06:00", True), ("05:59", False)):
+        line = replace(found.line, watermarks={**found.line.watermarks, "drained": at(drained)})
+        verdict = judge([replace(found, line=line)], at("06:00"), "row")
+        assert verdict.words.endswith("or accept the grade `drained`") == is_offered
+
+
+def test_a_window_that_was_recorded_before_its_end_is_named_where_drained_windows_count() -> None:
+    verdict = judge([replace(facts("05:00"), recorded=at("06:00"))], at("06:00"), "drained")
+    assert verdict.cause is not None
+    assert (verdict.cause.code, verdict.cause.since) == ("NOT_RECORDED", at("05:00"))
+    assert "was recorded before its end, 2026-03-01T06:00:00Z, so messages of that time may still" in verdict.words
+    assert verdict.cause.next_step.startswith("the next window contains them: `retable run erp`")
 
 
 def test_a_partition_that_never_spoke_is_named_first() -> None:
@@ -64,7 +80,7 @@ def test_a_partition_that_never_spoke_is_named_first() -> None:
 
 def test_stamps_ahead_of_the_clock_are_told_though_they_prove_nothing() -> None:
     verdict = judge([facts(ahead={"shop.t/0": 1200})], at("06:00"), "row")
-    assert "1,200 timestamps in it are ahead of the clock and prove nothing" in verdict.words
+    assert "1,200 timestamps in this partition are ahead of the clock and prove nothing" in verdict.words
 
 
 def test_a_source_of_which_nothing_was_ever_seen_says_so() -> None:

@@ -120,12 +120,12 @@ def test_of_tables_that_go_into_one_each_has_its_own_rows_that_do_not_fit(check:
     ]
     goal = '[tables."shop.t[12]"]\nto = "shop.t"\nkeys = ["id"]\nshard_in_key = true\n'
     result = check([*made, row(5, "t1", c="x"), row(6, "t2", c=1)], settings=goal)
-    assert result.stderr.count("rows do not fit") == 1
+    assert result.stderr.count("not fit, ") == 1
     for shown in ("true", "false"):
         found = tables(check(made, "--json", settings=goal.replace("true", shown)))["shop.t1"]
         key = ["id", "source_table"] if shown == "true" else ["id"]
         assert (found["keys"], found["text_for_want_of_types"]) == (key, [])
-    assert "shop.t1: 1 rows do not fit" in result.stderr
+    assert "shop.t1: 1 row does not fit" in result.stderr
 
 
 def test_a_zero_date_would_hold_its_table(check: Check) -> None:

@@ -106,7 +106,25 @@ def test_a_narrowing_is_another_column_though_gold_has_one_type_for_both() -> No
         name = change.partition(" ")[0]
         assert history.hold is None
         assert names(history)[-1] == f"{name}__until_1"
+        assert history.changes[-1].reason == f"gold keeps the former column {name}__until_1"
         assert history.final.column(name) != history.epochs[0].column(name)
+
+
+def test_a_statement_says_all_columns_that_gold_keeps_after_it_and_a_later_one_only_its_own() -> None:
+    history = only(
+        run(
+            "CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT)",
+            "ALTER TABLE t MODIFY a SMALLINT, ADD c INT, MODIFY b SMALLINT",
+            "ALTER TABLE t ADD d INT",
+            "ALTER TABLE t MODIFY a TINYINT",
+        )
+    )
+    assert [change.reason for change in history.changes] == [
+        None,
+        "gold keeps the former columns a__until_1, b__until_1",
+        None,
+        "gold keeps the former column a__until_2",
+    ]
 
 
 def test_a_renamed_table_is_the_same_table_and_its_old_name_is_free() -> None:

@@ -35,7 +35,7 @@ def test_settings_in_no_folder_have_whole_paths() -> None:
 
 @pytest.mark.parametrize("cut", [5, 40])
 def test_an_address_that_was_cut_short_is_refused(cut: int) -> None:
-    with pytest.raises(InvalidSetting, match="cut short or altered"):
+    with pytest.raises(InvalidSetting, match="cut off or changed"):
         load_settings(to_address(LAKE)[:-cut])
 
 

@@ -186,7 +186,7 @@ def test_a_warehouse_that_is_none_says_how_to_write_one(load, warehouse, said):
 @pytest.mark.parametrize(
     ("catalog", "warehouse", "more", "said"),
     [
-        ("sqlite:///c.db", "var", 'catalog_password_env = "P"', "catalog_password_env has no meaning for the catalog"),
+        ("sqlite:///c.db", "var", 'catalog_password_env = "P"', "catalog_password_env does not apply to the catalog"),
         (
             "rest+http://h",
             "var",
@@ -199,10 +199,10 @@ def test_a_warehouse_that_is_none_says_how_to_write_one(load, warehouse, said):
             'catalog_password_env = "hunter2!"',
             "this is not the name of an environment variable",
         ),
-        ("glue://us-east-1", "var", "", "the readers of Glue cannot see a folder"),
+        ("glue://us-east-1", "var", "", "readers of a Glue catalog cannot read a folder"),
         ("glue://us-east-1", "s3://lake", STORE, "Glue finds its keys in the usual ways of AWS"),
         ("sqlite:///c.db", "s3://lake", '[lake.s3]\naccess_key_env = "A"', "go together; set both, or neither"),
-        ("sqlite:///c.db", "s3://lake", '[lake.s3]\nsession_token_env = "A"', "session_token_env goes with"),
+        ("sqlite:///c.db", "s3://lake", '[lake.s3]\nsession_token_env = "A"', "session_token_env needs access_key_env"),
         ("sqlite:///c.db", "s3://lake", '[lake.s3]\nendpoint = "minio:9000"', "is not an address of a server"),
         ("sqlite:///c.db", "s3://lake", '[lake.s3]\nendpoint = "http://a:hunter2@h"', "does not name a server"),
     ],

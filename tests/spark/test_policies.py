@@ -10,6 +10,7 @@ from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_policies import CHANGE, DROP, FIRST, LATER, TABLE, WORD, ddl, row
 from laws.world import NOW
 from retable.gold.read import find_gold
+from retable.ledger.read import read_schema_changes
 from retable.ledger.write import append_rows
 from retable.model.message import RawMessage
 from retable.replay.inputs.decisions import decision_row
@@ -43,6 +44,8 @@ def test_a_lossy_change_gives_the_new_column_a_field_and_the_old_one_keeps_its_o
     after = fields_of(world)
     kept = {"a__until_1": before["a"], "c__until_1": before["c"]}
     assert {name: after[name] for name in kept} == kept
+    reasons = [row.reason for row in read_schema_changes(world.lake, world.source.name)]
+    assert reasons == [None, None, "gold keeps the former columns a__until_1, c__until_1"]
     assert {after["points"], after["c"]}.isdisjoint(before.values())
     shown = [(each["points"], each["c"], each["a__until_1"], each["c__until_1"]) for each in rows_of(world)]
     assert shown == [(9, 8, None, None), (7, 7, "6.60", 7), (None, 7, None, 7)]

@@ -7,7 +7,7 @@ from retable.cli.app import app
 
 
 def main() -> None:
-    """Run the command line; results are UTF-8 in every locale."""
+    """Run the command line. Results on stdout are UTF-8 in every locale."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     app(prog_name="retable")

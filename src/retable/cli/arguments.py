@@ -32,7 +32,7 @@ def settings_of(ctx: typer.Context) -> Settings:
 
 
 def lake_of(ctx: typer.Context) -> Lake:
-    """Open the lake of these settings to read; warn if the catalog is older than the warehouse, and read it anyway."""
+    """Open the lake of these settings for reading. If its catalog is older than the warehouse, print a warning."""
     lake = open_lake_to_read(settings_of(ctx))
     if behind := runs_behind(lake):
         say(f"warning: {older(lake.settings.lake, behind)}")
@@ -40,14 +40,14 @@ def lake_of(ctx: typer.Context) -> Lake:
 
 
 def newest_lake(ctx: typer.Context) -> Lake:
-    """Open the lake of these settings to read; CatalogMismatch if its catalog is not the newest."""
+    """Open the lake of these settings for reading. Raise CatalogMismatch if its catalog is not the newest."""
     lake = open_lake_to_read(settings_of(ctx))
     check_newest(lake)
     return lake
 
 
 def lake_to_write(ctx: typer.Context) -> Lake:
-    """Open the lake of these settings to write, as a separate run, and close it when the command ends."""
+    """Open the lake of these settings for writing and begin a run. The run ends when the command ends."""
     lake = open_lake(settings_of(ctx))
     begin_run(lake)
     ctx.call_on_close(lambda: end_run(lake))
@@ -55,11 +55,11 @@ def lake_to_write(ctx: typer.Context) -> Lake:
 
 
 def instant(text: str) -> datetime:
-    """Read a time of the command line: ISO 8601 with a zone."""
+    """Read a time on the command line: ISO 8601 with a time zone. Raise BadParameter for any other text."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a valid time; write it as 2026-03-01T05:00:00Z") from None
     if time.tzinfo is None:
-        raise typer.BadParameter(f"{text!r} has no zone; write {text}Z for UTC, or {text}+08:00")
+        raise typer.BadParameter(f"{text!r} has no time zone; write {text}Z for UTC, or {text}+08:00")
     return time

@@ -1,4 +1,4 @@
-"""A command's time, run name and user name: other packages get them as arguments."""
+"""The time, the run name and the user name of a command. Other packages get them as arguments."""
 
 import getpass
 import os
@@ -20,13 +20,13 @@ def now() -> datetime:
 
 
 def new_run() -> NewRun:
-    """Name a run by its moment, with a random part in case two begin at once."""
+    """Return a new run. Its name is the present time with a random part, in case two runs begin at once."""
     began = now()
     return NewRun(f"{began:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}", began)
 
 
 def user() -> str:
-    """Name the user; by number if the system does not know the name, as in a container."""
+    """Return the name of the user. If the system has no name, as in a container, return the number."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -153,7 +153,7 @@ COMMANDS: dict[str, Command] = {
 
 
 def overview() -> dict[str, TyperCommand]:
-    """Give the commands as the overview prints them: without options and without effect."""
+    """Return the commands as the overview prints them. They have no options and do nothing."""
     return {
         name: TyperCommand(name, help=command.words, rich_help_panel=command.panel)
         for name, command in COMMANDS.items()
@@ -161,7 +161,7 @@ def overview() -> dict[str, TyperCommand]:
 
 
 def load_command(name: str) -> Any:
-    """Import a command or a group of commands; its module has it in `app`."""
+    """Import and return the command, or the group of commands, with this name. Its module has it in `app`."""
     group = typer.main.get_group(_import(f"retable.cli.{COMMANDS[name].module}").app)
     group.name = name
     return group.commands.get(name, group)

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from retable.cli.commands import load_command, overview
 from retable.cli.interrupts import Interrupted, before_interrupts
 from retable.cli.output import NeedsAttention, say
+from retable.cli.spark_log import LOG_NOTE
 from retable.errors import EnvironmentFault, RetableError, SparkDied
 from retable.exit_codes import exit_code
 from retable.printable import without_passwords
@@ -28,7 +29,7 @@ _NEXT_STEP = {
 
 
 class CommandLine(TyperGroup):
-    """The commands with the codes of `retable.exit_codes`; an error of usage is the user's to solve.
+    """The group of all commands. It prints errors and ends with a code of `retable.exit_codes`; a usage error is 1.
 
     The options `--settings` and `--debug` may come before or after the command.
     """
@@ -78,7 +79,7 @@ class CommandLine(TyperGroup):
 
 
 def _hoisted(args: list[str]) -> list[str]:
-    """Move the options that may be anywhere to the front; after `--` nothing is an option."""
+    """Return the arguments with `--settings` and `--debug` moved to the front. After `--` there is no option."""
     front: list[str] = []
     rest: list[str] = []
     at = 0
@@ -95,14 +96,25 @@ def _explain(error: RetableError, debug: bool) -> None:
     say(f"error: {what}{_place(error) if isinstance(error, SparkDied) else ''}")
     if next_step := next_step or _NEXT_STEP.get(error.remedy, ""):
         say(f"       {next_step}")
+    _name_log(error)
     say(f"       [{error.code}]")
     if debug:
         _say_trace(error)
 
 
 def _place(error: BaseException) -> str:
-    """Where a command was when this happened, as its progress noted."""
-    return "".join(f" {note}" for note in getattr(error, "__notes__", ()))
+    """Return the stage and window of the command at the error, from the notes that `WindowProgress` added to it."""
+    return "".join(f" {note}" for note in _notes(error) if not note.startswith(LOG_NOTE))
+
+
+def _name_log(error: BaseException) -> None:
+    for note in _notes(error):
+        if note.startswith(LOG_NOTE):
+            say(f"       {note}")
+
+
+def _notes(error: BaseException) -> list[str]:
+    return getattr(error, "__notes__", [])
 
 
 def _confess(error: Exception, debug: bool) -> None:
@@ -115,6 +127,7 @@ def _confess(error: Exception, debug: bool) -> None:
     except OSError:
         debug, where = True, "follows"
     say(f"       it is safe to run the command again; if the error stays, please report it: the traceback {where}")
+    _name_log(error)
     if debug:
         _say_trace(error)
 

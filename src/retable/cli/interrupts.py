@@ -24,7 +24,10 @@ class Interrupted(BaseException):
 
 @contextmanager
 def before_interrupts(act: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Raise Interrupted on a signal, in the main thread, after calling `act`: nothing may wait any longer."""
+    """In the `with` block, raise Interrupted on SIGINT or SIGTERM, after a call of `act`.
+
+    `act` ends what the main thread may be waiting for. Outside of the main thread, this does nothing.
+    """
 
     def end(number: int, _: FrameType | None) -> None:
         act()

@@ -1,6 +1,7 @@
 """The output of commands: results on stdout, messages on stderr, and no control characters from foreign texts."""
 
 import json
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +12,12 @@ from rich.cells import cell_len
 from retable.printable import printable, printable_json
 
 _LONGEST_CELL = 100
+_SHORT = 24
+"""A column that is not wider than this, in characters, is never wrapped on a terminal."""
 
 
 class NeedsAttention(Exception):
-    """The command is done, but something is held or quarantined; the message says what to look at."""
+    """The command is done, but a person must look at something, which the message names. The exit code is 2."""
 
 
 def say(words: str) -> None:
@@ -29,7 +32,7 @@ def print_line(line: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Write a result as JSON; UTF-8 is not escaped, as far as a terminal shows it."""
+    """Write a result as JSON. Characters that a terminal can show are not escaped."""
     print_line(printable_json(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
@@ -44,8 +47,14 @@ def print_json_rows(values: Iterable[Any]) -> None:
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write aligned columns: nothing is wrapped, so a line stays one row for grep and awk; long cells are cut."""
+    """Write a table. Without a terminal it has aligned columns and one line for each row; long cells are cut.
+
+    On a terminal that is wide enough for the short columns, long cells are wrapped instead.
+    """
     values = list(rows)
+    if sys.stdout.isatty() and (wrapped := wrapped_table(headers, values, shutil.get_terminal_size().columns)):
+        print_line(wrapped)
+        return
     table = [list(headers), *([_cell(value) for value in row] for row in values)]
     widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
     right = [bool(values) and all(type(row[at]) is int for row in values) for at in range(len(headers))]
@@ -53,8 +62,31 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
         print_line("  ".join(map(_padded, row, widths, right)).rstrip())
 
 
+def wrapped_table(headers: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> str | None:
+    """Return a table for a terminal of this width, in characters; None if its short columns need more."""
+    from rich.console import Console  # only a terminal needs it, and it takes longer to load than a small command
+    from rich.table import Table
+    from rich.text import Text
+
+    cells = [[Text("" if value is None else printable(str(value))) for value in row] for row in rows]
+    longest = [max(cell_len(text.plain) for text in column) for column in zip(map(Text, headers), *cells, strict=True)]
+    if sum(min(each, _SHORT) + 2 for each in longest) > width:
+        return None
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+    for at, header in enumerate(headers):
+        right = bool(rows) and all(type(row[at]) is int for row in rows)
+        least = min(longest[at], _SHORT)
+        table.add_column(header, justify="right" if right else "left", overflow="fold", min_width=least)
+    for row in cells:
+        table.add_row(*row)
+    console = Console(width=width, force_terminal=True, highlight=False)
+    with console.capture() as text:
+        console.print(table)
+    return text.get().rstrip("\n")
+
+
 def print_facts(facts: Mapping[str, object]) -> None:
-    """Write one thing and its facts, one line each; an empty line separates it from the next."""
+    """Write facts as lines of name and value, then an empty line. Values that are None are left out."""
     width = max(map(len, facts))
     for name, value in facts.items():
         if value is not None:
@@ -63,7 +95,7 @@ def print_facts(facts: Mapping[str, object]) -> None:
 
 
 def shown_bytes(value: bytes, most: int) -> str:
-    """Give bytes as text for a terminal, line by line; what is not UTF-8, or not printable, is escaped."""
+    """Return the first `most` bytes as text for a terminal. Bytes that are not UTF-8 or not printable are escaped."""
     text = value[:most].decode("utf-8", "backslashreplace")
     lines = "\n".join(map(printable, text.split("\n")))
     return lines if len(value) <= most else f"{lines}\n… {len(value) - most:,} bytes more"

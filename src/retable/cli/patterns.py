@@ -10,9 +10,10 @@ from retable.model.event import TableName
 
 
 def warn_of_patterns(lake: Lake, source: str | None = None, seen: Iterable[TableName] = ()) -> None:
-    """Say which `[tables."…"]` match neither a table that was ever recorded nor a table `seen` now in a source.
+    """Print a warning for each pattern `[tables."…"]` that matches no table.
 
-    Nothing is said until every other source has been replayed, because its tables are not known before.
+    A pattern may match a table that was ever recorded, or a table in `seen`, which a command just found in `source`.
+    There is no warning until every other source has been replayed, because its tables are not known before.
     """
     rows = scan(lake, lake.find("ops.tables")).to_pylist()
     known = {TableName(row["database"], row["schema"], row["table"]) for row in rows}.union(seen)

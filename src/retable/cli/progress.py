@@ -1,6 +1,7 @@
 """The progress of a run: a line when a stage ends, and on a terminal the present stage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Self
 
@@ -14,6 +15,14 @@ from retable.model.window import Window
 from retable.printable import printable
 
 _WIDTH = 6
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on a terminal what a command works on, until the block ends. Without a terminal nothing is written."""
+    console = Console(stderr=True)
+    with Status(escape(printable(what)), console=console) if console.is_terminal else nullcontext():
+        yield
 
 
 class WindowProgress:
@@ -62,6 +71,8 @@ class WindowProgress:
         if report.stage == "replay" and report.wrote:
             for table, counts in sorted(report.tables.items()):
                 say(f"    {table}: {_counts(counts)}")
+            for words in report.kept_columns:
+                say(f"    {words}; `retable history TABLE` shows the statement")
 
 
 def _counts(counts: Mapping[str, int]) -> str:

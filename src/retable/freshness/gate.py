@@ -33,9 +33,9 @@ _UNDONE: Mapping[Stage, CauseCode] = {"land": "NOT_LANDED", "decode": "NOT_DECOD
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why something is late: a stable code, a reason, and the next step.
+    """Why a table or a source is not complete: a code that does not change, a reason, and the next step for a person.
 
-    `since` is the source time from which on nothing is proven. `window` and `partition` are those of the cause, if any.
+    `table`, `partition` and `window` say where the cause is. After the source time `since`, nothing is proven.
     """
 
     code: CauseCode
@@ -49,10 +49,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """What blocks a table though the source is proven further.
+    """A cause that stops the watermark of one table, although the watermark of its source may be later.
 
-    `before` are the source's watermarks up to the window before the blocker; they stay valid. `until` is the blocker's
-    source time, if gold has all older changes of the table. The table is complete up to it too.
+    `before` has the source's watermarks up to the window before the blocker; they stay valid for the table. `until` is
+    the source time of the blocker, if gold has all older changes of the table. Then the table is complete up to it.
     """
 
     cause: Cause
@@ -62,7 +62,7 @@ class Blocker:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """The first window with a stage that is not done, and that stage."""
+    """The first window of a source that has a stage which is not done, and this stage."""
 
     window: str
     stage: Stage
@@ -72,11 +72,12 @@ class Stuck:
 class SourceFacts:
     """All facts for a verdict on tables of one source.
 
-    `line` is the source as far as every stage is done; `stuck` the next window, if one is recorded. `recorded` is the
-    end of the last recorded window. `ahead` counts, by partition, the stamps of the line's last window that are ahead
-    of the clock. `blockers` has every requested table, by gold name. `own` blocks the source itself, and is empty
-    unless the whole source was requested. `paused` is why the settings let no new window be recorded. `topic_a_table`:
-    each table has its own topic, so a canary row proves only its own table.
+    `line` says how far every stage is done. `stuck` is the next window, if it is recorded. `recorded` is the end of the
+    last recorded window. If `ordered` is true, the evidence of one partition counts for all partitions. `ahead` counts,
+    by partition, the timestamps of the line's last window that are ahead of the clock. `blockers` has an entry for
+    every requested table, by gold name. `own` has the blockers of the source itself. It is empty unless the whole
+    source was requested. `paused` is the reason if the settings pause the source. If `topic_a_table` is true, each
+    table has its own topic, and a canary row proves only its own table.
     """
 
     source: str
@@ -93,7 +94,10 @@ class SourceFacts:
 
 @dataclass(frozen=True, slots=True)
 class FreshnessStanding:
-    """How far something is complete (None: nothing is proven), and the best grade of evidence for it."""
+    """The time through which a table or a source is complete, and the best grade of evidence for it.
+
+    If nothing is proven, both are None.
+    """
 
     watermark: datetime | None
     grade: Grade | None
@@ -101,7 +105,11 @@ class FreshnessStanding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether all requested tables are complete through a time. If not, the one cause, of `name`, which lags most."""
+    """Whether all requested tables are complete through a time.
+
+    `name` is the table or source with the earliest watermark, `standing` its watermark. `cause` says why it is late. If
+    everything is complete, `cause` is None.
+    """
 
     name: str
     through: datetime
@@ -114,7 +122,7 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The verdict in words. If it is late, the next step follows after `; `."""
+        """The verdict in words. If the verdict is late, the next step follows the reason after `; `."""
         how_far = "nothing is proven yet"
         if self.standing.watermark is not None:
             how_far = f"complete through {format_time(self.standing.watermark)} ({self.standing.grade})"
@@ -125,7 +133,10 @@ class Verdict:
 
 
 def judge(facts: Sequence[SourceFacts], through: datetime, lowest: Grade) -> Verdict:
-    """Give the verdict on all tables of these facts, and on sources that have no table, or a blocker."""
+    """Return one verdict on all tables of these facts. A source is judged too if it has no table, or its own blocker.
+
+    `through` is the source time that must be complete. `lowest` is the lowest grade of evidence that counts.
+    """
     asked = [(each, table) for each in facts for table in _names(each)]
     assert asked
     standings = [(standing_of(each, table, lowest), each, table) for each, table in asked]
@@ -136,7 +147,10 @@ def judge(facts: Sequence[SourceFacts], through: datetime, lowest: Grade) -> Ver
 
 
 def standing_of(facts: SourceFacts, table: str | None, lowest: Grade) -> FreshnessStanding:
-    """Give how far a table (None: the source, whatever blocks its tables) is complete by a grade or a better one."""
+    """Return how far a table is complete by evidence of the grade `lowest` or a better grade.
+
+    If `table` is None, return how far the source is complete. The blockers of its tables do not count then.
+    """
     reached: dict[Grade, datetime] = {}
     for grade in accepted(lowest):
         marks = [facts.line.watermarks.get(grade), *(_stopped(each, grade) for each in _blockers(facts, table))]
@@ -150,7 +164,10 @@ def standing_of(facts: SourceFacts, table: str | None, lowest: Grade) -> Freshne
 
 
 def cause_of(facts: SourceFacts, table: str | None, through: datetime, lowest: Grade) -> Cause:
-    """Give the first cause why a table or a source is not complete through a time: what has to happen first."""
+    """Return the cause that has to end first, before the table can be complete through the time `through`.
+
+    If `table` is None, it is the cause for the source itself.
+    """
     blocking = [each for each in _blockers(facts, table) if _blocks(facts, each, lowest)]
     if blocking:
         return min(blocking, key=lambda each: _order(_stopped(each, lowest))).cause
@@ -158,7 +175,7 @@ def cause_of(facts: SourceFacts, table: str | None, through: datetime, lowest: G
 
 
 def other_causes(facts: Sequence[SourceFacts], verdict: Verdict, lowest: Grade) -> list[Cause]:
-    """Give all further causes why something of these facts is late, each once, without the cause of the verdict."""
+    """Return all causes why tables or sources of these facts are late, each once, without the cause of the verdict."""
     found: list[Cause] = []
     for each in facts:
         for table in _names(each):
@@ -178,7 +195,7 @@ def _cause_of_source(facts: SourceFacts, through: datetime, lowest: Grade) -> Ca
         return _paused(facts, facts.paused)
     if facts.recorded is None or facts.recorded < through:
         return _not_recorded(facts)
-    return _silent(facts, through, lowest)
+    return _closed_early(facts) if lowest == "drained" else _silent(facts, through, lowest)
 
 
 def _names(facts: SourceFacts) -> list[str | None]:
@@ -199,13 +216,13 @@ def _blocks(facts: SourceFacts, blocker: Blocker, lowest: Grade) -> bool:
 
 
 def _order(at: datetime | None) -> tuple[bool, datetime]:
-    """No watermark sorts before all watermarks."""
+    """Return a sort key. None, which means no watermark, comes before all watermarks."""
     return at is not None, at or datetime.min.replace(tzinfo=UTC)
 
 
 # --- words -------------------------------------------------------------------------------------------------------
 def format_time(at: datetime | None) -> str:
-    """Format a time as ISO 8601 in UTC."""
+    """Format a time as ISO 8601 in UTC. None becomes `nothing`."""
     if at is None:
         return "nothing"
     return at.astimezone(UTC).isoformat(timespec="milliseconds" if at.microsecond else "seconds").replace("+00:00", "Z")
@@ -216,7 +233,7 @@ def _undone(facts: SourceFacts, stuck: Stuck, lowest: Grade) -> Cause:
     return Cause(
         _UNDONE[stuck.stage],
         f"the window {stuck.window} of {facts.source} is {done[stuck.stage]}",
-        f"if no run works on it, its stage {stuck.stage} failed: read the log of that task of "
+        f"if no run works on the window, its stage {stuck.stage} failed: read the log of that task of "
         f"replay_changes__{facts.source}, or `retable run {facts.source}`",
         window=stuck.window,
         since=facts.line.watermarks.get(lowest),
@@ -247,33 +264,50 @@ def _not_recorded(facts: SourceFacts) -> Cause:
     )
 
 
+def _closed_early(facts: SourceFacts) -> Cause:
+    return Cause(
+        "NOT_RECORDED",
+        f"the window {facts.line.window} of {facts.source} was recorded before its end, "
+        f"{format_time(facts.recorded)}, so messages of that time may still arrive",
+        f"the next window contains them: `retable run {facts.source}` records it after that time",
+        window=facts.line.window,
+        since=facts.line.watermarks.get("drained"),
+    )
+
+
 def _silent(facts: SourceFacts, through: datetime, lowest: Grade) -> Cause:
     silent = facts.line.silent(lowest, through, facts.ordered)
     *others, last = (grade for grade in accepted(lowest) if grade != "drained")
     kinds = f"{', '.join(others)} or {last}" if others else last
     if not silent:
-        return Cause("SILENT", f"no {kinds} of {facts.source} was ever seen", _SPEAK, window=facts.line.window)
+        reason = f"no {kinds} of {facts.source} has arrived yet"
+        return Cause("SILENT", reason, _speak(facts, through), window=facts.line.window)
     name, since = silent[0]
     when = f"since {format_time(since)}" if since else "since its first message"
     more = f", and the same is true of {len(silent) - 1} more partitions" if len(silent) > 1 else ""
     ahead = facts.ahead.get(name, 0)
-    unbelieved = f" ({ahead:,} timestamps in it are ahead of the clock and prove nothing)" if ahead else ""
+    unbelieved = f" ({ahead:,} timestamps in this partition are ahead of the clock and prove nothing)" if ahead else ""
     return Cause(
         "SILENT",
-        f"the partition {name} has no evidence {when}: no {kinds} stamped {format_time(through)} or later"
+        f"the partition {name} has no evidence {when}: no {kinds} with the time {format_time(through)} or later"
         f"{more}{unbelieved}",
-        _SPEAK_OF_ITS_TABLE if facts.topic_a_table else _SPEAK,
+        _speak(facts, through),
         partition=name,
         window=facts.line.window,
         since=since,
     )
 
 
-_SPEAK = (
-    "the next message of that partition proves it; if the source is quiet, let it update a canary row every minute "
-    "(`canary` in the settings), or accept the grade `drained`"
-)
-_SPEAK_OF_ITS_TABLE = (
-    "the next row of that table proves it; if tables are quiet, let the connector send all of them to one topic with "
-    "one partition: a canary row every minute then proves all (docs/formats.md), or accept the grade `drained`"
-)
+def _speak(facts: SourceFacts, through: datetime) -> str:
+    """Return the next step for a source without evidence. It names the grade `drained` only if this grade suffices."""
+    words = (
+        "wait for the next message of that partition; if the source seldom changes, let it update a canary row every "
+        "minute (`canary` in the settings)"
+    )
+    if facts.topic_a_table:
+        words = (
+            "wait for the next row of that table; if tables seldom change, let the connector send all of them to one "
+            "topic with one partition: a canary row every minute then proves all"
+        )
+    drained = facts.line.watermarks.get("drained")
+    return words if drained is None or drained < through else f"{words}, or accept the grade `drained`"

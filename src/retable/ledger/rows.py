@@ -1,4 +1,4 @@
-"""The rows of the ops tables as frozen dataclasses, and the report of a stage."""
+"""The rows of the ops tables as frozen dataclasses, and the report of a stage (land, decode or replay)."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,13 +15,14 @@ RecordedChangeStatus = Literal["applied", "nothing", "refused", "waiting"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow:
-    """What a stage did with a window, or with one table of it if `table` (its gold name) is set.
+    """What a stage did with a window. If `table` is set, the row is only about this gold table in the window.
 
-    `lowest` and `highest` give the first and last sequence as text, by part ("" if the sequence compares across the
-    stream). `identity` names what was applied; for a decoded window, the version of the decoder. A row is a report: a
-    decision that the table's own metadata can answer does not read it. A row with `first` and `count` describes that
-    many consecutive windows, the last of which is `window`; readers get a row for each of them. `cut` is the first
-    window whose cut contains what a replay wrote; None if an older Retable wrote the row.
+    `lowest` and `highest` are the first and the last sequence, as text, by Kafka partition. The key is "" if sequences
+    of all partitions compare. `identity` names the content that a replay applied, or the version of the decoder. The
+    row only reports: code that can read a fact from a table's own metadata does not read the fact here. If `first` and
+    `count` are set, the row is about `count` consecutive windows, from `first` to `window`. The functions of `read`
+    return one row for each of these windows. `cut` is the first window whose consistent cut contains what a replay
+    wrote. It is None if an older Retable wrote the row.
     """
 
     source: str
@@ -44,10 +45,11 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaChangeRow:
-    """A DDL statement and its result.
+    """A DDL statement and what a replay did with it.
 
-    `identity` is that of the gold table, `position` the sequence as text. `meaning` is the parsed statement, and
-    `columns` the map of names to field ids after it, both as JSON text.
+    `identity` is the ID of the gold table. `position` is the sequence of the statement as text, and `part` is its Kafka
+    partition. `meaning` is the parsed statement as JSON text. `columns` are the field IDs of the columns after the
+    statement, by column name, as JSON text.
     """
 
     source: str
@@ -67,7 +69,10 @@ class SchemaChangeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutRow:
-    """The snapshot of one gold table in a consistent cut; a late window writes a higher `revision`."""
+    """The Iceberg snapshot of one gold table in the consistent cut of a window.
+
+    If a cut is recorded again for the same window, its rows have a higher `revision`.
+    """
 
     source: str
     window: str
@@ -81,10 +86,11 @@ class CutRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
-    """A gold table: its name, the source's spelling, its state; `hold` is JSON text, or None.
+    """A gold table: its name in gold, its name in the source, and its state.
 
-    `first_window` is the first window with a row of the table, and `lowest` gives the lowest sequence there of each
-    partition, as text; None if an older Retable wrote the row.
+    `hold` is the hold of a held table as JSON text, or None. `first_window` is the first window with a row of the
+    table. `lowest` is the lowest sequence in that window, as text, by Kafka partition. Both are None if an older
+    Retable wrote the row.
     """
 
     source: str
@@ -101,13 +107,13 @@ class TableRow:
 
     @property
     def name(self) -> TableName:
-        """The table as its source spells it, or as the settings name it if several source tables go into it."""
+        """The name of the table in its source. If several source tables go into it, the name in the settings."""
         return TableName(self.database, self.schema, self.table)
 
 
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """A manual action of a person: what was done, to what, and why."""
+    """An action of a person: what the person (`who`) did, to what (`target`), and why."""
 
     source: str
     action: str
@@ -121,7 +127,8 @@ class ActionRow:
 class DecisionRow:
     """A person's decision about a statement or a row of one table: `skip`, `replace` (by `statement`) or `approve`.
 
-    Every later replay, rebuild and verification applies it; `ops.actions` has who decided, and why.
+    `position` is the sequence of that statement or row, as text. Every later replay, rebuild and verification applies
+    the decision. `ops.actions` records who decided, and why.
     """
 
     source: str
@@ -135,10 +142,10 @@ class DecisionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRow:
-    """A table of a source as a schema dump showed it at a position; of two rows at one position the newer counts.
+    """The schema of a source table at a position, from a schema dump that a person imported.
 
-    `meaning` is JSON text: the table's columns in order and its key. `statement` is the text of the dump, `origin` says
-    where the dump came from. Every later tracing of the schema reads it.
+    If two rows have the same table and position, the newer row counts. `meaning` is JSON text with the columns, in
+    order, and the key. `statement` is the text of the dump. `origin` says where the dump came from.
     """
 
     source: str
@@ -155,9 +162,10 @@ class ImportRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineRow:
-    """A piece of a baseline in silver under the name `window`; none of the pieces counts before the `last` one.
+    """One piece of a baseline. Its rows are in silver, in a window with the name `window` that no real window has.
 
-    `piece` counts from 0; `dump` is a digest of what the rows were read from, so that another run can continue.
+    The pieces count only after the `last` piece is written. `piece` is the number of the piece, from 0. `dump` is a
+    digest of the copy from which the rows were read; with it, another run can continue an unfinished baseline.
     """
 
     source: str
@@ -179,9 +187,10 @@ class BaselineRow:
 class SuspectRow:
     """Rows of a gold table that its source cannot have any more, because a foreign key deleted or changed them.
 
-    `window`, `position` and `part` are those of the parent's change, the first one if there are several. `columns` are
-    the referring columns and `lost` the values that they refer to, both as JSON text. `settled`: no such row is left;
-    `accepted`: a person said that the rows are right, for the reason in `ops.actions`.
+    `window`, `position` and `part` belong to the change of the parent row, or to the first of several such changes.
+    `columns` are the columns of the foreign key. `lost` describes the values that the parent no longer has. Both are
+    JSON text. The state is `settled` if gold has no such row any more, and `accepted` if a person confirmed that the
+    rows are right. `ops.actions` has that person's reason.
     """
 
     source: str
@@ -200,9 +209,10 @@ class SuspectRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceRow:
-    """The evidence of a decoded window for one partition of the queue: the latest stamp of each grade, in source time.
+    """The evidence of a decoded window for one Kafka partition: the latest source timestamp of each grade.
 
-    `epoch` is the source epoch of the settings. `ahead` counts the stamps ahead of the clock, which are no evidence.
+    `epoch` is the source epoch in the settings. `ahead` is the number of timestamps that are later than the clock of
+    the run. Such timestamps are not evidence.
     """
 
     source: str
@@ -219,11 +229,12 @@ class EvidenceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkRow:
-    """A watermark record: evidence of at least `grade`, up to `window`, proves that all before `watermark` is there.
+    """A watermark record: the source time up to which a source or a gold table is complete.
 
-    With `table` None it is the record of the source, whatever blocks single tables, and `evidence` gives the latest
-    stamp of each partition; there is one row for each grade and replayed window. The record of a table has its gold
-    name and, in `because`, what blocks it.
+    The evidence of the windows up to `window`, of at least this `grade`, proves the `watermark`. If `table` is None,
+    the record is about the source, and ignores what blocks single tables. There is one such record for each grade and
+    replayed window, and `evidence` has the latest timestamp by Kafka partition. Otherwise `table` is a gold name, and
+    `because` says what blocks this table. It is None if nothing blocks the table.
     """
 
     source: str
@@ -239,9 +250,10 @@ class WatermarkRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepRow:
-    """What upkeep did with one table: its state before and after, and what was `done`, each as counts by name.
+    """What upkeep did with one table. `before`, `after` and `done` are counts by name.
 
-    `source` is None for the tables of ops.
+    `before` and `after` describe the table, such as its number of files. `done` describes the work. `source` is None
+    for the ops tables.
     """
 
     source: str | None
@@ -287,9 +299,11 @@ OPS_TABLES: dict[type[OpsRow], str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageReport:
-    """The result of one run of a stage on one window; `tables` has the counts of each table, `held` the held tables.
+    """The result of one run of a stage (land, decode or replay) on one window.
 
-    `wrote` is False if everything was there already.
+    `tables` has the counts of each table. `held` has the names of the held tables. `wrote` is False if the window was
+    already done with the same content, so nothing was written. `kept_columns` says which columns gold keeps, because a
+    setting asks for it, though statements of the window changed or dropped them: one text for each statement.
     """
 
     source: str
@@ -300,3 +314,4 @@ class StageReport:
     wrote: bool = True
     held: tuple[str, ...] = ()
     seconds: float = 0.0
+    kept_columns: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The record before and after a run: read it before the run, and write it for people and for the next run."""
+"""Read the recorded state of a source before a replay run, and record the result of the run after it."""
 
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -37,11 +37,11 @@ from retable.replay.table.table_replay import ReplayResult
 from retable.schema_history.shards.joined import is_sharded
 
 _AT_ONCE = 200
-"""The number of windows that are counted again at once."""
+"""The number of windows whose ledger rows are read at once."""
 
 
 class RunRecord:
-    """The record of one source before and after one run."""
+    """Reads the recorded state of one source for a replay run, and records the result of the run."""
 
     def __init__(self, lake: Lake, source: str, run_id: str, now: datetime, on_progress: Callable[[str], None]) -> None:
         self._lake = lake
@@ -57,7 +57,7 @@ class RunRecord:
         self._cuts = read_cuts(lake, source)
 
     def recorded(self) -> RecordedState:
-        """The state before the run."""
+        """Return the recorded state before the run."""
         replayed = self._stages["replay"]
         return RecordedState(
             ordinals=self._ordinals,
@@ -75,13 +75,16 @@ class RunRecord:
         )
 
     def _left_out(self, names: Collection[TableName]) -> bool:
-        """Whether some window was decoded without one of these tables, though the settings take it now."""
+        """Return whether some window was decoded without one of these tables, but the settings include it now."""
         called, takes = {str(name) for name in names}, self._lake.settings.source(self._source).takes_named
         rows = read_ledger(self._lake, self._source, stage="decode", tables=called)
         return any(is_left_out(row, takes) for row in rows)
 
     def record(self, replayed: Replayed, seconds: float) -> StageReport:
-        """Write the record of the run; the ledger comes last, because its rows mean that all the rest is done."""
+        """Record the result of a run, which took `seconds`, and return its report.
+
+        The ledger is written last, because its rows mean that everything else is done.
+        """
         source, now, results = self._source, self._now, replayed.results
         read = [result for result in results if not result.state.is_unread]
         names = {ordinal: window for window, ordinal in self._ordinals.items()}
@@ -96,9 +99,8 @@ class RunRecord:
         }
         wrote = any(result.wrote for result in results)
         recorded_changes = replayed.tables.recorded
-        rows: list[OpsRow] = list(
-            record.change_rows(self._lake, source, replayed.statements, results, now, recorded_changes)
-        )
+        changes = record.change_rows(self._lake, source, replayed.statements, results, now, recorded_changes)
+        rows: list[OpsRow] = [*changes]
         self._ledger.of_tables([o.gold for o in results if not self._has_first(o)])
         states = [
             record.table_row(source, o.gold, o.state, self._first(o, counted[o.state.identity]), now) for o in results
@@ -109,7 +111,7 @@ class RunRecord:
         append_rows(self._lake, rows)
         snapshots = {o.state.identity: TableSnapshot(o.gold, o.snapshot, o.state.state) for o in read}
         cut = record_cut(self._lake, source, latest, snapshots, now, self._cuts, self._current)
-        self._on_progress("recorded but for the ledger")
+        self._on_progress("recorded, except in the ledger")
         rows_counted = [replace(row, cut=cut) for rows in counted.values() for row in rows]
         self._count(replayed, rows_counted, seconds)
         self._fill_first_rows()
@@ -127,10 +129,13 @@ class RunRecord:
             wrote=wrote,
             held=tuple(sorted({o.gold for o in results if o.state.hold} | held_before)),
             seconds=round(seconds, 3),
+            kept_columns=tuple(
+                f"{row.table}: {row.reason}" for row in changes if row.status == "applied" and row.reason
+            ),
         )
 
     def _current(self, gold: str) -> TableSnapshot | None:
-        """The present snapshot of a gold table; None if the table is gone."""
+        """Return the present snapshot of a gold table; None if the catalog does not have the table."""
         table = self._lake.find(gold)
         state = None if table is None else state_of(table.metadata)
         if table is None or state is None:
@@ -138,7 +143,7 @@ class RunRecord:
         return TableSnapshot(gold, table.metadata.current_snapshot_id, state.state)
 
     def _retired(self) -> set[str]:
-        """The gold tables that the settings leave out."""
+        """Return the recorded gold tables that the settings leave out now."""
         source, rows = self._lake.settings.source(self._source), self._tables.values()
         feeds = self._lake.settings.feeds
         return {row.gold for row in rows if not feeds(source, row.name, is_sharded(row.identity))}
@@ -148,7 +153,7 @@ class RunRecord:
         return row is not None and row.lowest is not None
 
     def _first(self, result: ReplayResult, counted: Collection[LedgerRow]) -> FirstRows:
-        """The start of a table's rows, now that these were counted."""
+        """Return the start of a table's rows, including the rows that this run `counted`."""
         row, gold = self._tables.get(result.state.identity), result.gold
         now = {each.window: each.lowest for each in counted}
         first = None if row is None else recorded_first(row)
@@ -160,12 +165,12 @@ class RunRecord:
         return first_rows({**{window: each.lowest for window, each in ever}, **now})
 
     def _fill_first_rows(self) -> None:
-        """Add the start of rows for tables without it: the recovery of a table leaves this to the next run."""
+        """Record the start of rows for tables that lack it, because a recovery does not record it."""
         if any(is_undeclared(row) and row.lowest is None for row in self._tables.values()):
             record.fill_first_rows(self._lake, self._source, self._ledger, self._now)
 
     def _count(self, replayed: Replayed, counted: list[LedgerRow], seconds: float) -> None:
-        """Append the counts of the run, table by table, and the sums of the windows."""
+        """Append to the ledger the counts of each table of the run, and the sums of each window."""
         source, settings = self._source, self._lake.settings
         former = {name for o in replayed.results for name in gold_names(settings, o.history) - {o.gold}}
         former |= {self._tables[i].gold for o in replayed.results for i in o.state.gathered}

@@ -1,4 +1,4 @@
-"""Apply a table's policies to a change of its columns: what gold keeps, and what it casts."""
+"""Apply the settings `on.*` of a table to changes of its columns: columns that gold keeps, and casts of values."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,22 +9,25 @@ from retable.schema_history.history import Column, Epoch, Fill, Hold, RetainedCo
 
 TEXT = GoldType("string")
 REMEDY_KEYED = (
-    "give a statement that replaces this one: retable hold release TABLE --as 'ALTER ...' --reason ...; "
-    "--skip leaves the column as it was"
+    "give a statement that replaces this statement: retable hold release TABLE --as 'ALTER ...' --reason ...; or "
+    "use --skip to ignore the statement, so that the column stays as it was"
 )
 
 
 def side_column(epoch: Epoch, old: Column, new: Column, at: Sequence, number: int) -> Epoch:
-    """Put a new column in the place of an old one, which stays as `<name>__until_<number>` with its rows' values."""
+    """Replace an old column by a new one at the position `at`.
+
+    Gold keeps the old column, with its values, as `<name>__until_<number>`.
+    """
     filled = replace(new, default=None, born=None, fill=Fill(at, old, new.source_type, new.type))
     there = tuple(filled if column == old else column for column in epoch.columns)
     return arranged(replace(epoch, columns=(*there, retain(old, number))))
 
 
 def replace_retaining(epoch: Epoch, old: Column, new: Column, at: Sequence) -> Epoch:
-    """Put a renamed column in the place of the old one, which keeps its name and continues to show the same values.
+    """Apply a rename: add the renamed column, and keep the old column, which shows the same values in new rows, too.
 
-    Columns that followed the old one now follow the new one.
+    A retained column that showed the values of the old column now shows the values of the renamed column.
     """
     filled = replace(new, default=None, born=None, fill=Fill(at, old, new.source_type, new.type, keeps=True))
     there = tuple(filled if column == old else column for column in epoch.columns)
@@ -32,7 +35,7 @@ def replace_retaining(epoch: Epoch, old: Column, new: Column, at: Sequence) -> E
 
 
 def left_behind(epoch: Epoch, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    """Give the columns of a table that its new CREATE TABLE does not have, as gold keeps them."""
+    """Return the columns that gold keeps though the table's new CREATE TABLE (`columns`) does not have them."""
     taken = {column.name.lower() for column in columns}
     return tuple(
         replace(column, retained=column.retained or RetainedColumn(column.name, 0))
@@ -41,19 +44,31 @@ def left_behind(epoch: Epoch, columns: tuple[Column, ...]) -> tuple[Column, ...]
     )
 
 
+def kept(epochs: list[Epoch]) -> str | None:
+    """Return a text that names the columns which gold keeps and which the source lost at the start of the last epoch.
+
+    Return None if there are no such columns.
+    """
+    known: set[str] = set()
+    if len(epochs) > 1:
+        known = {column.name for column in epochs[-2].columns if column.retained is not None}
+    names = [column.name for column in epochs[-1].columns if column.retained is not None and column.name not in known]
+    return f"gold keeps the former {'column' if len(names) == 1 else 'columns'} {', '.join(names)}" if names else None
+
+
 def retain(column: Column, number: int, follows: str | None = None) -> Column:
-    """Give a column as gold keeps it after the source dropped it."""
+    """Return a column as gold keeps it after the source dropped it. The parameters are those of RetainedColumn."""
     name = f"{column.name}__until_{number}" if number else column.name
     return replace(column, name=name, retained=RetainedColumn(column.name, number, follows))
 
 
 def unfollowed(epoch: Epoch, identity: str) -> Epoch:
-    """Let no column follow this one any more, because its values changed."""
+    """Let no retained column show the values of this column any longer, because these values changed."""
     return _followed(epoch, identity, None)
 
 
 def _followed(epoch: Epoch, identity: str, now: str | None) -> Epoch:
-    """Let the columns that followed a column follow another one, or none."""
+    """Change `follows` of retained columns from `identity` to `now`, or to None."""
     return replace(
         epoch,
         columns=tuple(
@@ -66,7 +81,7 @@ def _followed(epoch: Epoch, identity: str, now: str | None) -> Epoch:
 
 
 def arranged(epoch: Epoch) -> Epoch:
-    """Put the retained columns after the source's own columns. If names are equal, the retained one gets a number."""
+    """Put the retained columns after the source's own columns. A retained column whose name is used gets a number."""
     own = [column for column in epoch.columns if column.retained is None]
     taken = {column.name.lower() for column in own}
     columns = list(own)
@@ -84,7 +99,7 @@ def _apart(column: Column, taken: set[str]) -> Column:
 
 
 def next_number(epochs: Iterable[Epoch], name: str) -> int:
-    """Give the number for the next retained column of this name. Each number is used once."""
+    """Return the number for the next retained column of this name. Each number is used once."""
     numbers = (
         column.retained.number
         for epoch in epochs
@@ -97,10 +112,11 @@ def next_number(epochs: Iterable[Epoch], name: str) -> int:
 def keyed_cast(
     history: TableHistory, keys: tuple[str, ...], former: Iterable[tuple[Sequence, tuple[Column, ...]]]
 ) -> Hold | None:
-    """Give the hold at the first cast that is not allowed: of a key column, or, without a key, of any column.
+    """Return the hold at the first change of type that is not allowed, or None.
 
-    Rows are identified by their key, so the rows before and after such a change would have different keys. `former` are
-    the earlier keys, each with the position up to which it counted.
+    A key column must not change to a type that may change its values, because rows before and after the change would
+    have different keys. If the table has no key, this is true for all columns. `keys` are the names of the present key.
+    `former` are the columns of earlier keys, each with the position at which that key ended.
     """
     wanted = {key.lower() for key in keys}
     own = [column for column in history.final.columns if column.retained is None]
@@ -116,7 +132,7 @@ def keyed_cast(
 
 
 def source_ids(column: Column) -> list[str]:
-    """The identities of the columns whose values older rows show in this one, the latest first."""
+    """Return the identities of the columns whose values this column shows in older rows, the latest column first."""
     found: list[str] = []
     while column.fill is not None:
         column = column.fill.of
@@ -125,13 +141,13 @@ def source_ids(column: Column) -> list[str]:
 
 
 def hold_at(history: TableHistory, at: Sequence, code: str, reason: str, remedy: str) -> Hold:
-    """Give the hold of a table at one of its statements."""
+    """Return the hold of a table at its statement at the position `at`."""
     change = next((change for change in history.changes if change.position == at), None)
     return Hold(code, reason, at, change.part if change else None, change.statement if change else None, remedy)
 
 
 def casts_of(columns: Iterable[Column]) -> list[tuple[Sequence, Column]]:
-    """Give the positions at which values of columns were cast with a check."""
+    """Return the changes of columns to a type that may change values, each with its position and its column."""
     found = []
     for column in columns:
         each: Column | None = column

@@ -1,7 +1,7 @@
-"""Trace statements in order to table histories: which table a name means at a position, and with which columns.
+"""Apply statements in order, to find which table a name means at a position, and which columns the table has there.
 
-A RENAME ends one span of a history and begins the next. A free name belongs to a new history. A table that was dropped
-and created again continues with new columns, because gold keeps it as one table that was emptied.
+A RENAME ends one name span of a history and begins the next span. A name that no table has begins a new history. If a
+table is dropped and created again, its history continues with new columns: gold keeps one table, which was emptied.
 """
 
 from collections.abc import Iterable
@@ -43,16 +43,16 @@ from retable.schema_history.decisions import (
 from retable.schema_history.declared import declare
 from retable.schema_history.destructive import drop, drop_unseen, drops_database, leave_partitions, truncate
 from retable.schema_history.history import ChangeStatus, Epoch, NameSpan, TableHistory
-from retable.schema_history.policies import left_behind
+from retable.schema_history.policies import kept, left_behind
 from retable.schema_history.statement import Redelivered, Statement, doubt
 from retable.schema_history.traced import InferredColumn, TracedTable
 
-LEFT_OUT = "a person decided that the statement does not count"
+LEFT_OUT = "a person decided to ignore the statement"
 APPROVED = "a person approved the statement"
 
 
 class Timeline:
-    """The tables of one source up to the last applied statement."""
+    """Builds the histories of one source's tables, from statements that are applied in order."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Timeline:
         return [table.freeze() for table in self._all]
 
     def owner(self, name: TableName, sequence: Sequence) -> str:
-        """Give the identity of the table that `name` means at `sequence`. A name without a statement is a table too."""
+        """Return the identity of the table that `name` means at `sequence`. If there is none, begin a new history."""
         for table in reversed(self._all):
             if any(span.name == name and span.covers(sequence) for span in table.spans):
                 return table.identity
@@ -91,7 +91,7 @@ class Timeline:
 
     # --- tracing -------------------------------------------------------------------------------------------------
     def apply(self, statement: Statement) -> None:
-        """Apply the next statement. A statement without a table and without a change is only recorded."""
+        """Apply the next statement and record its result. Statements must come in the order of their positions."""
         status: ChangeStatus = "nothing"
         reason: str | None = None
         self._again = self._redelivered.first_of(statement)
@@ -110,7 +110,7 @@ class Timeline:
         self.recorded.append((statement, status, reason))
 
     def _rule(self, at: Statement, change: SchemaChange, number: int) -> str | Literal[False] | None:
-        """Apply a change as people decided for its table. False if it is ignored."""
+        """Apply a schema change as people decided. Return the reason of a hold, False if it is ignored, or None."""
         name = at.table if isinstance(change, NoChange | DropDatabase) else change.table or at.table
         if not self._decisions.concerns(at.position, at.part) or name is None or isinstance(change, DropDatabase):
             return self._apply_one(at, change, number)
@@ -126,13 +126,13 @@ class Timeline:
             return False
         reason = self._replace(table, at, decision, number) if decision.kind == "replace" else None
         if table.has_noted(at):
-            table.explain(at, f"this statement counts instead: {decision.statement}")
+            table.explain(at, f"a person replaced the statement by: {decision.statement}")
         else:
             table.record(at, (), "nothing", LEFT_OUT, orders=False)
         return reason or False
 
     def _decision(self, table: TracedTable, at: Statement) -> Decision | None:
-        """The decision about a statement. A statement that drops a database cannot be replaced."""
+        """Return the decision about a statement. A replacement of a DROP DATABASE is ignored."""
         decision = self._decisions.of(table.identity, at.position, at.part)
         return None if decision is not None and decision.kind == "replace" and drops_database(at) else decision
 
@@ -140,12 +140,12 @@ class Timeline:
         return approved(self._dialect.policies(table.name), self._decision(table, at))
 
     def _replace(self, table: TracedTable, at: Statement, decision: Decision, number: int) -> str | None:
-        """Apply a statement's replacement, which must refer to this table and be understood."""
+        """Apply the statement that a person gave as replacement. Hold the table if it is about another table."""
         replacements = self._dialect.read(decision.statement or "", table.name)
         for place, change in enumerate(replacements):
             about = table.name if isinstance(change, NoChange) else getattr(change, "table", None)
             if about != table.name:
-                return table.stop(at, f"the statement that replaces it is about {about}: {decision.statement}")
+                return table.stop(at, f"the replacement is about {about}, not about {table.name}: {decision.statement}")
             reason = self._apply_one(at, change, number + place)
             if reason:
                 return reason
@@ -208,9 +208,9 @@ class Timeline:
         return self._live.get(name) or self._open(name, at)
 
     def _open(self, name: TableName, at: Sequence | None) -> TracedTable:
-        """Begin a history for a name that is free at `at`; before its first statement, from the beginning.
+        """Begin a history for a name that no table has at the position `at` (None: the beginning).
 
-        It ends where a later history has the name.
+        Its span reaches from the end of an earlier table of this name to the start of a later one, if there are such.
         """
         spans = [span for table in self._all for span in table.spans if span.name == name]
         ends = [span.end for span in spans if span.end is not None and at is not None and span.end <= at]
@@ -236,7 +236,7 @@ class Timeline:
         if table is not None and not table.dropped and table.changes:
             if self._again is not None:
                 return False
-            return None if change.if_not_exists else table.stop(at, "the table already exists")
+            return None if change.if_not_exists else table.stop(at, "the statement creates a table that already exists")
         table = table or self._open(change.table, at.position)
         if table.hold is not None or (change.if_not_exists and not table.dropped and table.epochs[-1].columns):
             return None
@@ -260,7 +260,7 @@ class Timeline:
             return None
         occupant = self._live.get(to)
         if occupant is not None and not occupant.dropped and occupant is not table:
-            return table.stop(at, f"{to} is another live table")
+            return table.stop(at, f"the statement renames the table to {to}, but a table of this name already exists")
         policy = self._policies(table, at).rename_table
         reason = f"the statement renames the table to {to}"
         held = table.stop(at, reason, remedy=REMEDY_POLICY) if policy == "hold" else None
@@ -276,7 +276,7 @@ class Timeline:
         return held
 
     def _rename_again(self, name: TableName, at: Statement, first: Statement) -> str | Literal[False]:
-        """A repeated RENAME: ignored if no table has the old name, because it took effect already."""
+        """Ignore a repeated RENAME if no table has the old name `name`. Otherwise, hold the table that has it."""
         table = self._live.get(name)
         return False if table is None or table.dropped else table.stop(at, doubt(first, name))
 
@@ -284,7 +284,7 @@ class Timeline:
         return self._done(table, at, change, drop(table, at, self._policies(table, at)))
 
     def _done(self, table: TracedTable, at: Statement, change: SchemaChange, reason: str | None) -> str | None:
-        """Record a change that was not stopped."""
+        """Record a schema change, unless it held the table. Return `reason`, the reason of the hold, or None."""
         if table.hold is None and not table.leaves_out(at):
             self._note(table, at, change)
         return reason
@@ -314,7 +314,7 @@ class Timeline:
     def _set_key(
         self, table: TracedTable, keys: tuple[str, ...], at: Statement, change: SetKey
     ) -> str | Literal[False] | None:
-        """Set the key from here on. Earlier rows have the key of their time."""
+        """Set the primary key from this position on. Earlier rows keep the key that they were written with."""
         if table.hold is not None:
             return None
         if self._again is not None and keys == table.epochs[-1].keys:
@@ -324,7 +324,7 @@ class Timeline:
         table.save(at.position)
         epoch = table.epochs[-1]
         if epoch.complete and (missing := [key for key in keys if epoch.column(key) is None]):
-            return table.stop(at, f"column {missing[0]!r} of the new key does not exist")
+            return table.stop(at, f"the statement sets a key with column {missing[0]!r}, which does not exist")
         if self._policies(table, at).columns == "frozen" and keys != epoch.keys:
             return table.stop(at, FROZEN, remedy=REMEDY_POLICY)
         table.begin(replace(epoch, start=at.position, keys=keys))
@@ -334,7 +334,7 @@ class Timeline:
         return None
 
     def _leave_key(self, table: TracedTable, name: str, at: Statement) -> None:
-        """Remove a dropped column from the primary key."""
+        """Remove the dropped column `name` from the primary key."""
         keys = table.epochs[-1].keys or ()
         left = tuple(key for key in keys if key.lower() != name.lower())
         if left != keys:
@@ -346,4 +346,4 @@ class Timeline:
         adds = shown is not None and shown.default is None
         # A row without the column shows null before and after such a statement, so no order among rows is needed.
         orders = not (adds or isinstance(change, CreateTable | CreateTableLike))
-        table.record(at, (self._dialect.describe(change),), "applied", None, orders)
+        table.record(at, (self._dialect.describe(change),), "applied", kept(table.epochs), orders)

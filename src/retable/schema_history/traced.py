@@ -1,4 +1,4 @@
-"""One table of a timeline during tracing."""
+"""A table while its history is built from statements."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,9 +16,10 @@ from retable.schema_history.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class InferredColumn:
-    """An undeclared column of images. It exists from the start of its first epoch.
+    """A column that no statement declares, but that row images contain.
 
-    A repeated one with a wider type widens the column.
+    `identity` is the table's. `epoch_start` is the start of the first epoch whose rows have the column (None: the first
+    epoch of the table). A second entry with the same name and a wider type makes the column wider.
     """
 
     identity: str
@@ -29,7 +30,7 @@ class InferredColumn:
 
 
 def first_identity(name: str) -> str:
-    """Give the identity of an undeclared column whose name no other column had."""
+    """Return the identity of an undeclared column if no other column of the table had this name before."""
     return _identity(name.lower(), 0)
 
 
@@ -39,11 +40,12 @@ def _identity(wanted: str, left: int) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class TracedTable:
-    """A history during tracing.
+    """The history of a table while statements are applied to it. `freeze` returns the finished history.
 
-    `left` counts how often a column name was dropped or renamed. `renamed` maps a new name from a statement to the
-    identity of a column that no image has shown yet. `declared` is the last dump of its schema, unless a later
-    statement created the table again.
+    `inferred` are the undeclared columns by the start of their epoch. `left` counts, for each column name, how often a
+    column of this name was dropped or renamed. `renamed` is for columns that a statement renames before an image shows
+    them: it maps the new name to the identity. `declared` is the last dump of the table's schema, or None after CREATE
+    TABLE. `saved` is the state before the current statement (`save`, `undo`).
     """
 
     identity: str
@@ -71,24 +73,24 @@ class TracedTable:
 
     @property
     def is_known(self) -> bool:
-        """Whether a statement or a row showed the table."""
+        """Whether a statement or a row has shown that the table exists."""
         return bool(self.changes or self.epochs[-1].columns)
 
     def leaves_out(self, at: Statement) -> bool:
-        """Whether a person decided to ignore a statement here."""
+        """Return whether a person decided to ignore this statement for this table."""
         return any((position, part) == (at.position, at.part) for position, part, _ in self.skipped)
 
     def has_noted(self, at: Statement) -> bool:
         return any((noted.position, noted.part) == (at.position, at.part) for noted in self.changes)
 
     def explain(self, at: Statement, reason: str) -> None:
-        """Record the reason of a statement's result. A refused statement has its own reason."""
+        """Set the reason in the record of a statement. A refused statement keeps the reason that it has."""
         last = self.changes[-1] if self.changes else None
         if last is not None and (last.position, last.part) == (at.position, at.part) and last.status != "refused":
             self.changes[-1] = replace(last, reason=reason)
 
     def save(self, position: Sequence) -> None:
-        """Save the table before a statement, which is applied completely or not at all."""
+        """Save the table's state before a statement, for `undo`. A statement is applied completely or not at all."""
         if self.saved is None or self.saved[0] != position:
             self.saved = (position, list(self.epochs), list(self.truncations), list(self.changes), self.ended)
 
@@ -113,23 +115,27 @@ class TracedTable:
         reason: str | None,
         orders: bool,
     ) -> None:
-        """Record the result of a statement, or of a further change of it."""
+        """Record the result of a statement. If it has several schema changes, add this one to the same record.
+
+        `orders` says whether it matters if a row comes before or after the statement.
+        """
         last = self.changes[-1] if self.changes else None
         if last is not None and last.position == at.position and last.part == at.part:
             joined = replace(last, meaning=(*last.meaning, *meaning), orders_rows=last.orders_rows or orders)
-            self.changes[-1] = joined if status == last.status else replace(joined, status=status, reason=reason)
+            same = status == last.status
+            self.changes[-1] = replace(joined, status=status, reason=reason or (last.reason if same else None))
         else:
             self.changes.append(AppliedChange(at.position, at.part, at.text, meaning, status, reason, orders))
 
     def begin(self, epoch: Epoch) -> None:
-        """Start an epoch, or replace the epoch of the same statement."""
+        """Start a new epoch. If the last epoch is from the same statement, replace it."""
         if self.epochs and self.epochs[-1].start == epoch.start:
             self.epochs[-1] = epoch
         else:
             self.epochs.append(epoch)
 
     def complete(self) -> None:
-        """Add the known columns of images to the last epoch, after the declared ones."""
+        """Add the undeclared columns of the last epoch's row images to that epoch, after the declared columns."""
         epoch = self.epochs[-1]
         for seen in self.inferred.get(epoch.start, []):
             column = epoch.column(seen.name)
@@ -144,7 +150,7 @@ class TracedTable:
         self.epochs[-1] = arranged(epoch)
 
     def is_of_images(self, column: Column) -> bool:
-        """Whether only images showed a column as it is."""
+        """Return whether the column's type comes from row images, and not from a statement or a dump."""
         return (column.name.lower(), column.source_type, column.type) in self._seen
 
     @property
@@ -152,12 +158,12 @@ class TracedTable:
         return {(each.name.lower(), each.source_type, each.type) for each in chain(*self.inferred.values())}
 
     def identify(self, name: str) -> str:
-        """Give the identity of an undeclared column, by its name now."""
+        """Return the identity of the undeclared column that has this name now."""
         wanted = name.lower()
         return self.renamed.get(wanted) or _identity(wanted, self.left[wanted])
 
     def leave(self, name: str, to: str | None) -> None:
-        """Record that a column name is free again. `to` is the column's new name."""
+        """Record that a column no longer has a name. `to` is its new name, or None if the column was dropped."""
         identity = self.identify(name)
         self.left[name.lower()] += 1
         self.renamed.pop(name.lower(), None)

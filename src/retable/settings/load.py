@@ -1,7 +1,7 @@
-"""The settings: one typed TOML file, a folder of them, or an object of S3; the only reader of the environment.
+"""Loads the settings from a TOML file, a folder of such files, or an S3 object, and checks their types.
 
-An unknown key is an error that names the nearest known one. Relative paths start at the settings file's folder.
-Settings contain no secrets.
+Only this module reads environment variables. An unknown key is an error that names the most similar setting. Relative
+paths start at the folder of the settings file. Settings contain no secrets.
 """
 
 import json
@@ -35,11 +35,15 @@ from retable.settings.tables import TableRules
 from retable.settings.types import ChangeRules
 
 CATALOG = "lake"
-"""The catalog's name in Spark and in pyiceberg; it is part of every row of the catalog's own tables."""
+"""The catalog's name in Spark and in pyiceberg. It cannot change: a SQL catalog stores it in every row."""
 
 
 def _specificity(glob: str) -> tuple[bool, int, int]:
-    """Rank a glob: a plain name first, then by the number of literal letters, then by letters only counted."""
+    """Return a rank for a glob; a greater rank is more specific.
+
+    A name without wildcards has the greatest rank. Then the number of literal characters decides, then the number of
+    `?` and `[…]`.
+    """
     bare = re.sub(r"\[[^]]+\]", "?", glob)
     return not re.search(r"[*?]", bare), len(re.sub(r"[*?]", "", bare)), bare.count("?")
 
@@ -72,7 +76,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         return {**data, "sources": named}
 
     def source(self, name: str) -> Source:
-        """Give the source of this name; NotFound names the nearest one."""
+        """Return the source of this name. NotFound if there is none."""
         if name not in self.sources:
             known = f"; the sources are {', '.join(sorted(self.sources))}" if self.sources else "; there are no sources"
             raise NotFound(f"no source is called {name!r}{nearest(name, self.sources)}{known}", source=name)
@@ -90,19 +94,23 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         return self
 
     def target(self, table: TableName) -> TableName | None:
-        """Give the gold table that a table of a source goes to; None if it has its own name."""
+        """Return the table that the setting `to` names for a source table; None if `to` is not set for it."""
         return self._matching(table).to if self._targets else None
 
     def rules(self, table: TableName) -> TableRules:
-        """Give the rules of a table of a source or of gold; two equally specific patterns are an error."""
+        """Return the settings of a source table, or of a `to` table. Two equally specific patterns are an error."""
         return self._targets.get(table) or self._matching(table)
 
     def unmatched(self, tables: Collection[TableName]) -> list[str]:
-        """Give the patterns of `[tables]` that match none of these tables."""
+        """Return the patterns of `[tables]` that match none of these tables."""
         return [glob for glob in self.tables if not any(fnmatchcase(str(table), glob) for table in tables)]
 
     def feeds(self, source: SourceSettings, table: TableName, is_sharded: bool) -> bool:
-        """Say whether a source still feeds the gold table of this name, which joins several source tables or not."""
+        """Return whether, with these settings, rows of a source still go to a gold table.
+
+        `table` is the name of its source table. If `is_sharded`, several source tables go into the gold table, and
+        `table` is the name that the setting `to` gives it.
+        """
         if is_sharded:
             return table in self._targets
         return source.takes(table) and self.target(table) is None
@@ -113,11 +121,11 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
 
     @cached_property
     def _matched(self) -> dict[TableName, TableRules]:
-        """The rules of each table, cached."""
+        """The cache of `_matching`."""
         return {}
 
     def _matching(self, table: TableName) -> TableRules:
-        """Give the rules of the most specific matching pattern; patterns are not merged."""
+        """Return the settings of the most specific matching pattern. Settings of several patterns are not merged."""
         if table not in self._matched:
             self._matched[table] = self._match(table)
         return self._matched[table]
@@ -129,19 +137,19 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         if len(winners) > 1:
             raise InvalidSetting(
                 f"{table}: the patterns {' and '.join(map(repr, winners))} of [tables] are equally specific; "
-                f'write [tables."{table}"] for it, or make one of them more specific',
+                f'write [tables."{table}"] for this table, or make one pattern more specific',
                 table=str(table),
             )
         return self.tables[winners[0]] if winners else TableRules()
 
     def fingerprint(self, source: str, table: TableName) -> str:
-        """Digest the settings that decide how this table is decoded and typed; a new digest makes its windows stale."""
+        """Return a digest of the settings that decide how a table is decoded. If it changes, old windows are stale."""
         settings, rules = self.source(source), self.rules(table)
         is_taken = table in self._targets or settings.takes(table)
         return digest(value_facts(settings, rules, is_taken=is_taken, case=self.lake.case))
 
     def typing(self, source: str, table: TableName) -> str:
-        """Digest the settings that decide the type of a column that no statement declared."""
+        """Return a digest of the settings that decide the type of a column that no statement declares."""
         return digest(typing_facts(self.source(source), self.rules(table)))
 
 
@@ -149,18 +157,18 @@ _SECTIONS: dict[str, type[BaseModel]] = {"lake": LakeSettings, "sources": Source
 
 
 def entry_of(option: FieldInfo) -> type[BaseModel] | None:
-    """The model of the entries of an option that is a list."""
+    """Return the model of the entries of an option that is a list of tables; None for any other option."""
     inside = get_args(option.annotation)
     return next((each for each in inside if isinstance(each, type) and issubclass(each, BaseModel)), None)
 
 
 def _options() -> dict[str, FieldInfo]:
-    """The settings that only one format or another reads."""
+    """Return the options of all formats."""
     return {name: field for known in FORMATS.values() for name, field in known.options.model_fields.items()}
 
 
 def _inside(name: str) -> type[BaseModel] | None:
-    """The model of a setting that has settings inside."""
+    """Return the model of a setting that contains other settings; None if it contains none."""
     if name in _INSIDE:
         return _INSIDE[name]
     option = _options().get(name)
@@ -176,7 +184,7 @@ _INSIDE: dict[str, type[BaseModel]] = {
 
 
 def load_settings(address: SettingsAddress | None = None) -> Settings:
-    """Load the settings at an address, else at $RETABLE_SETTINGS, else ./retable.toml (`retable.settings.address`)."""
+    """Load and check settings. If `address` is None, it is $RETABLE_SETTINGS, or else ./retable.toml."""
     texts, folder = read_texts(address or os.environ.get("RETABLE_SETTINGS") or "retable.toml")
     merged: dict[str, object] = {}
     origins: dict[tuple[str, ...], str] = {}
@@ -192,7 +200,7 @@ def load_settings(address: SettingsAddress | None = None) -> Settings:
 
 
 def read_variable(name: str) -> str:
-    """Give the value of an environment variable that a setting names; EnvironmentFault if it is not set."""
+    """Return the value of an environment variable that a setting names. EnvironmentFault if it is not set."""
     value = os.environ.get(name)
     if not value:
         raise EnvironmentFault(
@@ -204,7 +212,7 @@ def read_variable(name: str) -> str:
 
 
 def jars_folder() -> Path:
-    """Give the folder of Spark's pinned jars: $RETABLE_JARS, else `jars` in this Python environment."""
+    """Return the folder of Spark's pinned jars: $RETABLE_JARS, or else `jars` in this Python environment."""
     return Path(os.environ.get("RETABLE_JARS") or Path(sys.prefix) / "jars")
 
 
@@ -222,7 +230,7 @@ def _merge(
     origins: dict[tuple[str, ...], str],
     place: tuple[str, ...],
 ) -> None:
-    """Add one file's keys to those of the files read before; a value given twice is an error."""
+    """Add the keys of one file to `into`, and their file to `origins`. InvalidSetting if a value is set twice."""
     for key, value in more.items():
         here, old = (*place, key), into.get(key)
         if key not in into:
@@ -237,7 +245,7 @@ def _merge(
 
 
 def _check_hosts(value: object, origins: Mapping[tuple[str, ...], str], place: tuple[str, ...]) -> None:
-    """Check the host of every address in these settings, whatever file contains it."""
+    """Check the host of every address in these settings (`check_host`). InvalidSetting names the setting."""
     if isinstance(value, dict):
         for key, each in value.items():
             _check_hosts(each, origins, (*place, key))
@@ -273,7 +281,11 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first:
             fields = section.model_fields
             known = {field.alias or name for name, field in fields.items()} - {"name"}
             known |= _options().keys() if kind and not inside else set()
-            hint = nearest(place[-1], known) or f"; the settings here are {', '.join(sorted(known))}"
+            hint = (
+                _elsewhere(place[-1])
+                or nearest(place[-1], known)
+                or f"; the settings here are {', '.join(sorted(known))}"
+            )
             return UnknownSetting(f"{where} is not a setting{hint}", setting=_format_place(place), file=file)
         case "union_tag_not_found":
             return InvalidSetting(
@@ -295,12 +307,27 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first:
     return InvalidSetting(f"{where}: {without_passwords(reason)}", setting=_format_place(place), file=file)
 
 
+def _elsewhere(name: str) -> str:
+    """The sections that have a setting of this name, in words to append; empty if there is none."""
+    sections: dict[str, type[BaseModel]] = {
+        "[lake]": LakeSettings,
+        "[sources.NAME]": SourceSettings,
+        '[tables."SCHEMA.TABLE"]': TableRules,
+    }
+    found = [
+        section
+        for section, model in sections.items()
+        if name in {field.alias or each for each, field in model.model_fields.items()}
+    ]
+    return f"; it belongs to {' or '.join(found)}" if found else ""
+
+
 def _file_of(place: tuple[str, ...], origins: Mapping[tuple[str, ...], str], first: str) -> str:
     return next((origins[place[:end]] for end in range(len(place), 0, -1) if place[:end] in origins), first)
 
 
 def _place(error: ErrorDetails) -> tuple[tuple[str, ...], type[BaseModel] | None]:
-    """Give the location of an error, and the settings model of the kind of source that it is in."""
+    """Return the path of the wrong setting, and the model of its source's kind; None if it is not in a source."""
     place = tuple(str(part) for part in error["loc"])
     if place[:1] == ("sources",) and len(place) > 2 and place[2] in KINDS:
         return (*place[:2], *place[3:]), KINDS[place[2]]
@@ -310,7 +337,7 @@ def _place(error: ErrorDetails) -> tuple[tuple[str, ...], type[BaseModel] | None
 _HOST = re.compile(r"//(?:[^/@\s]*@)?(\[[^\]]*\]|[^/:?#&,\s\[\]]+)")
 _BROKER = re.compile(r",\s*(\[[^\]]*\]|[^/:?#&,\s\[\]]+)")
 _NAMES_A_SECRET = re.compile(r"_env$|password|secret|token|credential", re.IGNORECASE)
-"""Settings in whose place a person may have written the secret itself."""
+"""Names of settings whose value is not shown, because a person may have written a secret there."""
 
 
 def _format_place(place: tuple[str, ...]) -> str:

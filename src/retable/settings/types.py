@@ -1,4 +1,4 @@
-"""Types of settings that TOML does not have; an error says how to write a value."""
+"""Parsers for types of settings that TOML does not have. Their errors say how to write a value."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from retable.model.policies import OnCascade, OnDropPartition, OnDropTable, OnRe
 from retable.model.schema import GoldType, parse_gold_type
 from retable.model.source_types import parse_source_type
 
-_SOURCE_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
+SOURCE_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _EVERY = re.compile(r"([1-9]\d{0,3})([mhd])\Z")
 _AGE = re.compile(r"([1-9]\d{0,3})([dy])\Z")
 _AGES = {"d": timedelta(days=1), "y": timedelta(days=365)}
@@ -26,7 +26,10 @@ _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(day
 
 
 def from_folder(path: str | Path, info: ValidationInfo) -> Path:
-    """Make a path absolute; a relative path starts at the folder of the settings."""
+    """Return an absolute path. A relative path starts at the folder of the settings.
+
+    ValueError if the path is relative and the settings are not in a folder.
+    """
     folder = info.context["folder"] if info.context else Path()
     if folder is None and not Path(path).expanduser().is_absolute():
         raise ValueError(f"{str(path)!r} is relative, but these settings are not in a folder; write the whole path")
@@ -48,13 +51,17 @@ def _age(value: object) -> object:
         return value
     match = _AGE.match(value) if isinstance(value, str) else None
     if not match:
-        raise ValueError(f"{value!r} is not an age; write it as 90d or 1y, or leave it out to keep all for ever")
+        raise ValueError(
+            f"{value!r} is not an age; write it as 90d or 1y, or remove the setting to keep everything for ever"
+        )
     return int(match[1]) * _AGES[match[2]]
 
 
 def _callable_path(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", value):
-        raise ValueError(f"{value!r} is not a callable; write module:callable, as retable_airflow.doors:spark_submit")
+        raise ValueError(
+            f"{value!r} is not the name of a callable; write module:callable, as retable_airflow.doors:spark_submit"
+        )
     return _not_of_python(value)
 
 
@@ -68,10 +75,12 @@ def _class_path(value: str) -> str:
 
 
 def _not_of_python(value: str) -> str:
-    """Refuse Python's own modules, such as `os.system`: settings may be in a place where others can write."""
+    """Refuse names in Python's own modules, such as `os.system`: other people may be able to change the settings."""
     module = re.split(r"[.:]", value)[0]
     if module in sys.stdlib_module_names:
-        raise ValueError(f"{value!r} is in Python's own module {module}, which has no notifiers and no entry points")
+        raise ValueError(
+            f"{value!r} is in {module}, a module of Python itself; name a class or callable of another module"
+        )
     return value
 
 
@@ -81,7 +90,7 @@ def _interval(value: object) -> object:
     match = _EVERY.match(value) if isinstance(value, str) else None
     interval = int(match[1]) * _UNITS[match[2]] if match else timedelta()
     if not interval or timedelta(days=1) % interval:
-        raise ValueError(f"{value!r} is not an interval; write one that divides a day, as 15m, 1h or 1d")
+        raise ValueError(f"{value!r} is not an interval; write a length of time that divides a day, as 15m, 1h or 1d")
     return interval
 
 
@@ -117,7 +126,7 @@ def _delay(value: object) -> object:
 
 def _file(value: object, info: ValidationInfo) -> object:
     if not isinstance(value, str | Path) or "://" in str(value):
-        raise ValueError(f"{value!r} is not a file of this machine")
+        raise ValueError(f"{value!r} is not a file of this machine; write the path of a file")
     return from_folder(value, info)
 
 
@@ -125,7 +134,7 @@ def _variable_name(value: str) -> str:
     # The value is not shown, because a person may have written the secret itself here.
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
         raise ValueError(
-            "this is not the name of an environment variable, as KAFKA_PASSWORD; never write a secret here"
+            "this is not the name of an environment variable; write a name such as KAFKA_PASSWORD, not the secret"
         )
     return value
 
@@ -138,16 +147,17 @@ def _brokers(value: str) -> str:
 
 
 def _source_name(value: str) -> str:
-    if not _SOURCE_NAME.match(value):
+    if not SOURCE_NAME.match(value):
         raise ValueError(f"{value!r} is not a source name; write small letters, digits and _, with a letter first")
     return value
 
 
 @lru_cache(64)
 def linear_pattern(value: str) -> re2._Regexp:
-    r"""Compile a pattern whose matching time is linear in the text; re2.error says what is wrong.
+    r"""Compile a pattern with RE2, whose matching time is linear in the length of the text. re2.error if it is invalid.
 
-    RE2 has no look-around. `(?<!\d)` and `(?!\d)` are translated, because an earlier `retable init` wrote them.
+    RE2 has no look-around. `(?<!\d)` and `(?!\d)` are translated, because earlier versions of `retable init` wrote
+    them.
     """
     value = value.replace(r"(?<!\d)", r"(?:^|\D)").replace(r"(?!\d)", r"(?:\D|$)")
     options = re2.Options()
@@ -160,7 +170,7 @@ def _hour_pattern(value: str) -> str:
         groups = linear_pattern(value).groups
     except re2.error as error:
         said = error.args[0].decode(errors="replace")
-        raise ValueError(f"{value!r} is not a regular expression of RE2, which never backtracks: {said}") from error
+        raise ValueError(f"{value!r} is not a regular expression of RE2, which has no look-around: {said}") from error
     if not groups:
         raise ValueError(rf"{value!r} has no group; put the hour into ( ), as (\d{{4}}-\d{{2}}-\d{{2}}T\d{{2}})")
     return value
@@ -168,7 +178,9 @@ def _hour_pattern(value: str) -> str:
 
 def _gold_namespace(value: str) -> str:
     if not re.fullmatch(r"[a-z0-9_]*\{database\}[a-z0-9_]*", value):
-        raise ValueError(f"{value!r} is not a namespace; write small letters, digits and _ around {{database}}")
+        raise ValueError(
+            f"{value!r} is not a namespace; write {{database}}, with small letters, digits and _ around it"
+        )
     return value
 
 
@@ -235,18 +247,18 @@ VariableName = Annotated[str, AfterValidator(_variable_name)]
 BrokerList = Annotated[str, AfterValidator(_brokers)]
 """`host:port`, several with commas between them"""
 Budget = Annotated[QuarantineBudget, BeforeValidator(_budget)]
-"""`0`, a number for each window (`10/window`), or a part of a window (`0.01%`)"""
+"""`0`, a number of messages for each window (`10/window`), or a share of a window's messages (`0.01%`)"""
 ColumnType = Annotated[GoldType, BeforeValidator(_gold_type)]
 """a type of gold or of the source: `decimal(18,4)`, `long`, `time(6)`"""
 PartitionSetting = Annotated[PartitionField, BeforeValidator(_partition)]
-"""a column or a transform of one: `region`, `days(created_at)`, `bucket(16, id)`"""
+"""a column or a transform of a column: `region`, `days(created_at)`, `bucket(16, id)`"""
 
 
 class Notify(BaseModel, frozen=True, extra="allow"):
-    """A notifier for alerts: an entry of `notify`. The other keys of the entry are arguments of the notifier."""
+    """An entry of `notify`: a notifier for alerts. All keys except `notifier` are arguments of the notifier."""
 
     notifier: ClassPath
-    """The class of an Airflow notifier, as `retable_airflow.notify.WebhookNotifier`. Its secrets are in an Airflow
+    """The class of an Airflow notifier, as `retable_airflow.notify.WebhookNotifier`. Put its secrets into an Airflow
     connection."""
 
     @property
@@ -255,20 +267,20 @@ class Notify(BaseModel, frozen=True, extra="allow"):
 
 
 class ChangeRules(BaseModel, frozen=True, extra="forbid"):
-    """What a change of the source does to its gold table: docs/statements.md."""
+    """The effects of changes of a source table on its gold table: docs/statements.md."""
 
     type_change: OnTypeChange = "side_column"
-    """The source changes a type so that values may be lost. `side_column`: gold keeps the old column beside a new
-    one. `string`: the column becomes text. `hold`: the table is held."""
+    """The source changes the type of a column to a type that cannot hold all old values. `side_column`: gold keeps the
+    old column and adds a new column. `string`: the column becomes text. `hold`: the table is held."""
     drop_table: OnDropTable = "empty"
-    """The source drops the table. `empty`: gold becomes empty. `keep`: gold keeps its rows. `drop`: the gold table
-    is dropped from the catalog."""
+    """The source drops the table. `empty`: the gold table becomes empty. `keep`: the gold table keeps its rows.
+    `drop`: Retable drops the gold table from the catalog."""
     rename_table: OnRenameTable = "follow"
-    """The source renames the table. `follow`: gold is renamed too. `keep_name`: gold keeps its name. `hold`: the
-    table is held."""
+    """The source renames the table. `follow`: Retable renames the gold table too. `keep_name`: the gold table keeps its
+    name. `hold`: the table is held."""
     drop_partition: OnDropPartition = "hold"
     """The source drops or exchanges partitions without an event for each row. `hold`: the table is held.
     `keep_rows`: gold keeps its rows."""
     cascade: OnCascade = "suspect"
-    """A foreign key of MySQL or MariaDB deletes or changes rows, and the log has no event for them. `suspect`: the
-    table is late until a person or later messages settle it. `ignore`: nothing happens."""
+    """A foreign key of MySQL or MariaDB deletes or changes rows, and the log has no event for these rows. `suspect`:
+    the table counts as late until a person or later messages settle the doubt. `ignore`: nothing happens."""

@@ -1,4 +1,4 @@
-"""Whether a table is complete through a time, for scripts: 0 means yes, 3 not yet."""
+"""`retable fresh`: whether a table is complete through a time, by the exit code: 0 is yes, 3 is not yet."""
 
 import time
 from datetime import datetime

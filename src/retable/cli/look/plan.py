@@ -1,4 +1,4 @@
-"""What is stale, held or late, and what a run would do; nothing is written."""
+"""`retable plan`: what is stale, held or late, and what a run would do. It writes nothing."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,10 +11,12 @@ from retable.cli.arguments import Json, lake_of
 from retable.cli.clock import now
 from retable.cli.output import print_json, print_table, say
 from retable.cli.patterns import warn_of_patterns
+from retable.cli.progress import working
 from retable.freshness.gate import format_time
 from retable.gold.state import hold_json
 from retable.ledger.rows import Stage
 from retable.model.window import window_name
+from retable.printable import amount
 from retable.verify.outlook import CAUSES, Outlook, inspect_source
 
 app = typer.Typer()
@@ -40,7 +42,8 @@ def plan(
     """
     lake = lake_of(ctx)
     names = sorted(lake.settings.sources) if source is None else [lake.settings.source(source).name]
-    found = [inspect_source(lake, lake.settings.source(name), now()) for name in names]
+    with working("comparing the ledger with the settings and with what has arrived"):
+        found = [inspect_source(lake, lake.settings.source(name), now()) for name in names]
     if as_json:
         print_json([_json(each) for each in found])
         return
@@ -86,7 +89,7 @@ def _stretches(outlook: Outlook) -> Iterator[tuple[str, Stage]]:
 
 
 def _steps(outlook: Outlook) -> list[str]:
-    """The commands that would help now, in words."""
+    """Return what a person can do now, with the commands, one line each."""
     steps = []
     if outlook.unlisted is not None:
         steps.append(f"what has arrived is not known: {outlook.unlisted}")
@@ -100,17 +103,22 @@ def _steps(outlook: Outlook) -> list[str]:
             f"`retable run {outlook.source}` records it from {opens} on"
         )
     elif outlook.arrived:
-        ended = "" if outlook.ended is None else f"; {outlook.ended} windows have ended since the last recorded window"
+        ended = ""
+        if outlook.ended is not None:
+            ended = f"; {amount(outlook.ended, 'window has', 'windows have')} ended since the last recorded window"
         steps.append(f"`retable run {outlook.source}` would record {outlook.arrived} new {outlook.unit}{ended}")
     if outlook.waiting:
         stages = Counter(outlook.waiting.values())
         first = ", ".join(f"{count} from {stage} on" for stage, count in stages.items())
-        steps.append(f"`retable run {outlook.source}` would finish {len(outlook.waiting)} windows: {first}")
+        waiting = amount(len(outlook.waiting), "window", "windows")
+        steps.append(f"`retable run {outlook.source}` would finish {waiting}: {first}")
     if outlook.again is not None:
         start, end = (format_time(time) for time in outlook.again)
         windows, tables = ({getattr(each, name) for each in outlook.stale} for name in ("window", "table"))
-        again = [f"{len(windows)} stale windows of {len(tables)} tables"] if windows else []
-        again += [f"the windows that left out {len(outlook.left_out)} tables"] if outlook.left_out else []
+        of = amount(len(tables), "table", "tables")
+        again = [f"{amount(len(windows), 'stale window', 'stale windows')} of {of}"] if windows else []
+        left_out = amount(len(outlook.left_out), "table", "tables")
+        again += [f"the windows that left out {left_out}"] if outlook.left_out else []
         words = f"would run {' and '.join(again)} again, and all windows between them"
         steps.append(f"`retable run {outlook.source} --from {start} --to {end}` {words}")
     if outlook.moved:
@@ -121,7 +129,7 @@ def _steps(outlook: Outlook) -> list[str]:
 
 
 def _kept(outlook: Outlook) -> list[str]:
-    """The oldest kept window, and the meaning for earlier windows."""
+    """Return, for each layer, its oldest kept window and what this means for earlier windows."""
     words = {
         "bronze": "earlier windows cannot be decoded again",
         "silver": "it is the horizon: earlier changes are only in gold's state",

@@ -1,8 +1,11 @@
-"""How far each source is: its windows, its watermark, its tables, what is held or quarantined."""
+"""`retable status`: the windows, watermark and tables of each source, and what is held or quarantined."""
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import groupby
 from typing import Annotated
 
 import typer
@@ -10,14 +13,14 @@ import typer
 from retable.cli.arguments import Json, lake_of, newest_lake
 from retable.cli.clock import now
 from retable.cli.look.why import standing_json
-from retable.cli.output import NeedsAttention, print_json, print_table, say
+from retable.cli.output import NeedsAttention, print_json, print_line, print_table, say
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import read_facts
-from retable.freshness.gate import FreshnessStanding, format_time, judge
-from retable.freshness.sla import find_late
+from retable.freshness.gate import FreshnessStanding, format_time, judge, standing_of
+from retable.freshness.sla import LateTable, find_late
 from retable.gold.names import gold_table
 from retable.gold.read import is_retired, known_states
-from retable.gold.state import GoldState
+from retable.gold.state import GoldState, hold_json
 from retable.ledger.baselines import Unfinished
 from retable.ledger.counts import open_ledger
 from retable.ledger.lake.catalog import Lake
@@ -26,29 +29,45 @@ from retable.ledger.read import read_stages
 from retable.ledger.retained import KEPT_LAYERS, KeptLayer, kept_from
 from retable.ledger.rows import Stage
 from retable.ledger.windows.recording import count_empty, read_ordinals
+from retable.model.evidence import Grade
 from retable.model.window import opening
+from retable.printable import amount
 from retable.replay.inputs.baselines import read_unfinished
 from retable.replay.inputs.moved_rows import tables_to_rebuild
 from retable.replay.references.suspects import open_suspects, words_of
+from retable.schema_history.history import Hold
 from retable.settings.sources import SourceSettings
 
 app = typer.Typer()
 
 _REBUILD = "`retable rebuild {} --reason ...` moves the rows to where they go now"
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
+_MOST_NAMES = 5
+_NOTHING = FreshnessStanding(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """The state of one gold table, how far it is complete, and its hold, if any."""
+
+    state: str
+    standing: FreshnessStanding
+    hold: Hold | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStatus:
-    """One source: `recorded` windows, of which `empty` had no messages; `done` counts them by stage.
+    """The status of one source.
 
-    `last` and `next` are the replayed and the waiting window; if none waits, `opens` is when the next one can be
-    recorded, if that is still to come. `standing` is how far all of its tables are complete;
-    `excess` counts what is quarantined beyond the budget. A table that the settings leave out is `retired`, whatever
-    its state. `suspect` says what is wrong with tables with rows that their source cannot have any more. `clashes`
-    counts, by table, the keys that have rows in several of its source tables. `stale` says why tables need a rebuild,
-    because the settings now send rows to or from them. `paused` is why no new window is recorded. `unfinished` says how
-    to continue interrupted baselines. `kept_from` is the oldest whole window after retention.
+    `recorded` counts its windows, `empty` the windows without messages, `done` the windows by finished stage. `last` is
+    the newest replayed window, `next` the oldest window that is not replayed. `opens` is the time at which the next
+    window can be recorded, if it is in the future. `standing` says how far all tables are complete. `tables` has each
+    table by name; a table that the settings leave out is `retired` in any state. `suspect` says why tables have rows
+    that their source cannot have any more. `clashes` counts, by table, the keys with rows from several source tables.
+    `stale` says why tables need a rebuild: the settings now send rows to them or away from them. `quarantined` counts
+    all that is in quarantine and not accepted, `excess` only windows over the budget. `paused` is the reason if the
+    source is paused. `unfinished` says how to continue interrupted baselines. `kept_from` has, by layer, the oldest
+    window that retention keeps in full.
     """
 
     name: str
@@ -58,7 +77,7 @@ class SourceStatus:
     last: str | None
     next: str | None
     opens: datetime | None
-    tables: Counter[str]
+    tables: dict[str, TableStatus]
     held: list[str]
     suspect: dict[str, str]
     clashes: dict[str, int]
@@ -74,12 +93,19 @@ class SourceStatus:
 @app.command()
 def status(
     ctx: typer.Context,
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SOURCE]", help="Show only this source, and each of its tables. Not given: all sources."
+        ),
+    ] = None,
     as_json: Json = False,
     check: Annotated[
         bool,
         typer.Option(
             "--check",
-            help="Exit with 2 if a table is held, stale, suspect or late by its SLA, or quarantine exceeds its budget.",
+            help="Exit with 2 if a table is held, suspect, late by its SLA, or needs a rebuild, or if quarantine "
+            "exceeds its budget. `retable plan` shows which windows the settings made stale.",
         ),
     ] = False,
 ) -> None:
@@ -90,34 +116,33 @@ def status(
     """
     lake = newest_lake(ctx) if check else lake_of(ctx)
     (states, damaged), moment = known_states(lake), now()
-    found = [_status(lake, lake.settings.sources[name], states, moment) for name in sorted(lake.settings.sources)]
+    sources = [lake.settings.sources[name] for name in sorted(lake.settings.sources)]
+    if source is not None:
+        sources = [lake.settings.source(source)]
+    found = [_status(lake, each, states, moment) for each in sources]
     if as_json:
         print_json([_json(source, moment) for source in found])
     else:
-        print_table(_HEADERS, (_line(source, moment) for source in found))
-        for source in found:
-            if source.paused is not None:
-                say(f"{source.name} is paused: {source.paused}")
-            suspect = (f"{name} is suspect: {what}" for name, what in source.suspect.items())
-            stale = (f"{name} is stale: {why}; {_REBUILD.format(name)}" for name, why in source.stale.items())
-            for line in (*source.unfinished, *stale, *suspect, *(_clashing(*each) for each in source.clashes.items())):
-                say(line)
-            if source.kept_from:
-                kept = ", ".join(f"{layer} from {window} on" for layer, window in source.kept_from.items())
-                say(f"{source.name} is kept: {kept}")
+        print_table(_HEADERS, (_line(each, moment) for each in found))
+        if source is not None and (tables := found[0].tables):
+            print_line("")
+            print_table(_TABLE_HEADERS, (_table_line(name, each, moment) for name, each in sorted(tables.items())))
+        for each in found:
+            _say_more(each)
     for error in damaged:
         say(f"damaged: {error.message}")
-    held, quarantined = sum(len(source.held) for source in found), sum(source.excess for source in found)
-    sources = lake.settings.sources.values() if check and not damaged else ()
-    words = [late.verdict.words for source in sources for late in find_late(lake, source, moment)]
+    held, quarantined = sum(len(each.held) for each in found), sum(each.excess for each in found)
+    checked = sources if check and not damaged else ()
+    words = [line for each in checked for line in _late_words(find_late(lake, each, moment))]
     if held or quarantined:
         words.append(
-            f"{held} tables are held and {quarantined} messages or rows are quarantined: `retable hold list`, "
+            f"{amount(held, 'table is', 'tables are')} held and "
+            f"{amount(quarantined, 'message or row is', 'messages or rows are')} quarantined: `retable hold list`, "
             f"`retable quarantine list`"
         )
-    words += [line for source in found for line in source.unfinished]
-    words += [f"{name} is stale: {_REBUILD.format(name)}" for source in found for name in source.stale]
-    words += [f"{name} is suspect: `retable why {name}`" for source in found for name in source.suspect]
+    words += [line for each in found for line in each.unfinished]
+    words += [f"{name} is stale: {_REBUILD.format(name)}" for each in found for name in each.stale]
+    words += [f"{name} is suspect: `retable why {name}`" for each in found for name in each.suspect]
     words += [f"{error.facts['table']}: a file is damaged" for error in damaged]
     if check and words:
         raise NeedsAttention("\n".join(words))
@@ -131,7 +156,7 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
     taken = {name: state for name, state in mine.items() if not is_retired(lake, state)}
     suspects = open_suspects(lake, source)
     facts = read_facts(lake, source, taken)
-    proven, drained = (judge([facts], now, grade).standing for grade in ("row", "drained"))
+    standing = _proven(lambda grade: judge([facts], now, grade).standing)
     return SourceStatus(
         name=source.name,
         recorded=len(windows),
@@ -140,7 +165,12 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
         last=max(replayed, default=None),
         next=min(waiting, default=None),
         opens=_opens(source, list(windows), now),
-        tables=Counter(state.state if name in taken else "retired" for name, state in mine.items()),
+        tables={
+            name: TableStatus(state.state, _proven(partial(standing_of, facts, name)), state.hold)
+            if name in taken
+            else TableStatus("retired", _NOTHING, None)
+            for name, state in mine.items()
+        },
         held=sorted(name for name, state in taken.items() if state.hold is not None),
         suspect={
             name: words_of(suspects[state.identity]) for name, state in taken.items() if state.identity in suspects
@@ -149,13 +179,41 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
         clashes={name: state.clashes for name, state in taken.items() if state.clashes},
         quarantined=read_open(lake, source.name).num_rows,
         excess=beyond_budget(lake, source),
-        standing=drained if proven.watermark is None else proven,
+        standing=standing,
         paused=source.paused,
         unfinished=[
             f"{name}: {each.words}; {each.command(name)} continues it" for name, each in _unfinished(lake, source)
         ],
         kept_from={layer: window for layer in KEPT_LAYERS if (window := kept_from(lake, layer, source.name))},
     )
+
+
+def _proven(standing: Callable[[Grade], FreshnessStanding]) -> FreshnessStanding:
+    """Return the standing that messages prove. If they prove nothing, return what drained windows prove."""
+    proven = standing("row")
+    return standing("drained") if proven.watermark is None else proven
+
+
+def _late_words(late: Sequence[LateTable]) -> Iterator[str]:
+    """Yield one line for each cause: the verdict on one late table, and the names of other tables that it delays."""
+    for _, same in groupby(sorted(late, key=lambda each: each.key), key=lambda each: each.key):
+        first, *others = same
+        names = ", ".join(each.name for each in others[:_MOST_NAMES])
+        more = f" and {len(others) - _MOST_NAMES} more" * (len(others) > _MOST_NAMES)
+        yield first.verdict.words + (f" (also late by this: {names}{more})" if others else "")
+
+
+def _say_more(source: SourceStatus) -> None:
+    """Print what needs a person, and from which window on retention keeps the source."""
+    if source.paused is not None:
+        say(f"{source.name} is paused: {source.paused}")
+    suspect = (f"{name} is suspect: {what}" for name, what in source.suspect.items())
+    stale = (f"{name} is stale: {why}; {_REBUILD.format(name)}" for name, why in source.stale.items())
+    for line in (*source.unfinished, *stale, *suspect, *(_clashing(*each) for each in source.clashes.items())):
+        say(line)
+    if source.kept_from:
+        kept = ", ".join(f"{layer} from {window} on" for layer, window in source.kept_from.items())
+        say(f"{source.name} is kept: {kept}")
 
 
 def _opens(source: SourceSettings, windows: list[str], now: datetime) -> datetime | None:
@@ -179,23 +237,35 @@ _HEADERS = (
 )
 
 
+_TABLE_HEADERS = ("TABLE", "STATE", "WATERMARK", "GRADE", "LAG", "HELD")
+
+
 def _line(source: SourceStatus, now: datetime) -> list[object]:
-    watermark, grade = source.standing.watermark, source.standing.grade
-    shown = [None, None, None] if watermark is None else [format_time(watermark), grade, _format_lag(now - watermark)]
     empty = f" ({source.empty} empty)" if source.empty else ""
     coming = source.next or (None if source.opens is None else f"from {format_time(source.opens)}")
     done = [source.name, f"{source.recorded}{empty}", source.done["replay"], source.last, coming]
-    return [*done, *shown, source.tables.total(), len(source.held), source.quarantined]
+    return [*done, *_standing(source.standing, now), len(source.tables), len(source.held), source.quarantined]
+
+
+def _table_line(name: str, table: TableStatus, now: datetime) -> list[object]:
+    held = None if table.hold is None else f"{table.hold.code} at {table.hold.place or 'its first row'}"
+    return [name, table.state, *_standing(table.standing, now), held]
+
+
+def _standing(standing: FreshnessStanding, now: datetime) -> list[object]:
+    watermark = standing.watermark
+    return [None] * 3 if watermark is None else [format_time(watermark), standing.grade, _format_lag(now - watermark)]
 
 
 def _format_lag(lag: timedelta) -> str:
-    """A length of time in its two biggest units, as 2d 3h or 3h 20m."""
+    """Format a length of time in its two largest units, as 2d 3h or 3h 20m."""
     minutes = max(lag, timedelta(0)) // timedelta(minutes=1)
     parts = [(minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "m")]
     return " ".join([f"{count}{unit}" for count, unit in parts if count][:2]) or "0m"
 
 
 def _json(source: SourceStatus, now: datetime) -> dict[str, object]:
+    states = Counter(table.state for table in source.tables.values())
     return {
         "source": source.name,
         "paused": source.paused,
@@ -210,7 +280,16 @@ def _json(source: SourceStatus, now: datetime) -> dict[str, object]:
             "next_opens": None if source.opens is None else format_time(source.opens),
         },
         **standing_json(source.standing.watermark, source.standing.grade, now),
-        "tables": {state: source.tables[state] for state in ("live", "held", "dropped", "retired")},
+        "tables": {state: states[state] for state in ("live", "held", "dropped", "retired")},
+        "gold_tables": [
+            {
+                "name": name,
+                "state": table.state,
+                **standing_json(table.standing.watermark, table.standing.grade, now),
+                "hold": None if table.hold is None else hold_json(table.hold),
+            }
+            for name, table in sorted(source.tables.items())
+        ],
         "held": source.held,
         "suspect": source.suspect,
         "clashes": source.clashes,

@@ -1,4 +1,4 @@
-"""Why a source or a table is not further: the one cause, and the next step."""
+"""`retable why`: why a source or a table is not complete, and the next step."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -47,7 +47,7 @@ def why(
     cause, standing = verdict.cause, verdict.standing
     print_facts(
         {
-            "name": verdict.name,
+            "name": verdict.name if verdict.name == name else f"{verdict.name}, which delays {name}",
             "asked": f"complete through {format_time(asked)}",
             "verdict": "fresh" if verdict.is_fresh else "late",
             "watermark": None
@@ -64,7 +64,7 @@ def why(
 
 
 def verdict_json(verdict: Verdict, now: datetime) -> dict[str, object]:
-    """A verdict as facts; `lag_seconds` is the age of the watermark."""
+    """Return a verdict as facts for JSON. `lag_seconds` is the age of the watermark at the time `now`."""
     cause, standing = verdict.cause, verdict.standing
     return {
         "name": verdict.name,
@@ -88,7 +88,7 @@ def _cause_json(cause: Cause) -> dict[str, object]:
 
 
 def standing_json(watermark: datetime | None, grade: str | None, now: datetime) -> dict[str, object]:
-    """How far something is complete, by which evidence, and the age of that."""
+    """Return a watermark, its grade and its age at `now` as facts for JSON. If nothing is proven, all are None."""
     return {
         "watermark": None if watermark is None else format_time(watermark),
         "grade": grade,

@@ -1,5 +1,6 @@
 """Copies of a lake: the whole lake at another location, or only its catalog."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -52,7 +53,7 @@ def copy(
 @app.command()
 def backup(
     ctx: typer.Context,
-    to: Annotated[Path, typer.Argument(metavar="DEST", help="A file that is not there yet, or a folder for one.")],
+    to: Annotated[str, typer.Argument(metavar="DEST", help="A file that is not there yet, or a folder for one.")],
 ) -> None:
     """Write a complete copy of a SQLite catalog, also while runs are going on.
 
@@ -64,7 +65,11 @@ def backup(
     if file is None:
         tool = _TOOLS[type(lake.settings.lake.catalog)]
         raise InvalidSetting(f"the catalog {lake.settings.lake.catalog} is not a file on this machine; {tool}")
-    target = to / f"{file.stem}-{now():%Y%m%dT%H%M%SZ}{file.suffix}" if to.is_dir() else to
+    target = Path(to)
+    if target.is_dir():
+        target /= f"{file.stem}-{now():%Y%m%dT%H%M%SZ}{file.suffix}"
+    elif to.endswith(os.sep):
+        raise InvalidSetting(f"the folder {to} does not exist; make it first, or name a file")
     with explained(lake.settings.lake):
         back_up(file, target)
     say(f"the catalog is copied to {target}")

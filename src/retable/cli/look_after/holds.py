@@ -1,4 +1,4 @@
-"""Tables that stopped at a position: which, why, and how they continue."""
+"""`retable hold`: the tables that are stopped at a position, why, and how a person lets them continue."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -111,7 +111,11 @@ def go_on(
     repeats: bool = False,
     yes: bool = False,
 ) -> None:
-    """Say how tables continue, ask unless `yes`, then let each catch up from silver."""
+    """Print how the tables will continue, ask for confirmation unless `yes`, then replay each table from silver.
+
+    `way` is the option that a person chose. `statement` is the statement of `--as`. If `repeats` is true, later
+    occurrences of a skipped statement are skipped too.
+    """
     releases = {table: _plan(lake, table, way, statement, repeats=repeats) for table in tables}
     for release in releases.values():
         for line in release.words:
@@ -143,7 +147,7 @@ def _plan(lake: Lake, table: str, way: Way, statement: str | None, *, repeats: b
 
 
 def _to_make(lake: Lake, table: str) -> str | None:
-    """The source of a table that the settings send rows to, and that no run has made yet; None for other tables."""
+    """Return the source of a table to which the settings send rows, but which no run has made yet. Else return None."""
     states, unread = known_states(lake)
     if table in states or any(error.facts.get("table") == table for error in unread):
         return None
@@ -155,7 +159,7 @@ def _to_make(lake: Lake, table: str) -> str | None:
 
 
 def _act(lake: Lake, releases: Mapping[str, Release], reason: str) -> None:
-    """Record for each table who decided what, then let it catch up; one Spark session does all."""
+    """Record for each table who decided what, then replay the table from silver. All tables use one Spark session."""
     this, reports = new_run(), dict[str, StageReport]()
     with WindowProgress(len(releases)) as progress, running_spark(lake.settings) as spark:
         for number, (table, release) in enumerate(releases.items(), 1):

@@ -1,4 +1,4 @@
-"""Migrates the lake of an older Retable to the present layout."""
+"""`retable migrate`: bring the lake of an older Retable to the present layout."""
 
 from contextlib import ExitStack
 from typing import Annotated

@@ -1,30 +1,31 @@
-"""What could not be decoded or applied: which messages and rows, why, their bytes, and how they leave quarantine."""
+"""`retable quarantine`: messages that were not decoded, rows that were not applied, and how they leave quarantine."""
 
 import shlex
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from pyiceberg.expressions import And, EqualTo, NotNull, Reference
+from pyiceberg.expressions import And, EqualTo, Reference
 from pyiceberg.expressions.literals import literal
 
 from retable.cli.arguments import Json, lake_of, lake_to_write
-from retable.cli.clock import new_run, now, user
+from retable.cli.clock import now, user
+from retable.cli.look_after.redecode import decode_again
 from retable.cli.output import (
     NeedsAttention,
     print_facts,
+    print_json,
     print_json_rows,
     print_line,
     print_table,
     say,
     shown_bytes,
 )
-from retable.cli.progress import WindowProgress
-from retable.cli.run.stages import call_attention, run_window, running_spark
-from retable.errors import NotFound, PositionsLost
+from retable.cli.run.stages import running_spark
+from retable.errors import NotFound
 from retable.freshness.catalog import record
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
@@ -36,12 +37,10 @@ from retable.ledger.quarantine import (
     read_accepted,
     read_quarantined,
 )
-from retable.ledger.read import read_ledger
 from retable.ledger.retained import is_dropped, kept_from
-from retable.ledger.rows import ActionRow, Stage, StageReport
+from retable.ledger.rows import ActionRow
 from retable.ledger.write import append_rows
 from retable.model.window import window_start
-from retable.settings.sources import Source
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -51,13 +50,11 @@ app = typer.Typer(
 _PLACE = ("window", "topic", "partition", "offset")
 _MOST_BYTES = 4096
 _MOST_LISTED = 1000
+_MOST_SAID = 20
 
 SourceOption = Annotated[str | None, typer.Option("--source", metavar="S", help="Only this source.")]
 WindowOption = Annotated[str | None, typer.Option("--window", metavar="W", help="Only this window.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The ID, as `quarantine list` prints it.")]
-
-_VERDICTS = ("applied", "superseded", "duplicate", "voided", "held", "pending", "rejected", "excluded")
-"""The possible outcomes of a row, in the order of the ledger's equation (docs/concepts/flow.md)."""
 
 
 @app.command("list")
@@ -93,11 +90,17 @@ def list_quarantine(
 
 
 @app.command("show")
-def show_quarantined(ctx: typer.Context, address: Id) -> None:
-    """Show one message in quarantine: the reason, its location, and its bytes."""
+def show_quarantined(ctx: typer.Context, address: Id, as_json: Json = False) -> None:
+    """Show one message in quarantine: the reason, its location, and its bytes.
+
+    With --json its bytes are in base64.
+    """
     lake = lake_of(ctx)
     rows = _find(lake, [address])
     accepted = read_accepted(lake, rows[0].source)
+    if as_json:
+        print_json([{**_facts(row, accepted), **_in_base64(_message(lake, row))} for row in rows])
+        return
     for row in rows:
         print_facts(_facts(row, accepted))
         if is_dropped(row.window, kept_from(lake, "bronze", row.source)):
@@ -110,23 +113,40 @@ def show_quarantined(ctx: typer.Context, address: Id) -> None:
 @app.command("accept")
 def accept_quarantined(
     ctx: typer.Context,
-    address: Id,
-    reason: Annotated[str, typer.Option("--reason", help="Why it may be lost. It is stored with your name.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why they may be lost. It is stored with your name.")],
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID]...", help="The IDs, as `quarantine list` prints them.")
+    ] = None,
+    source: SourceOption = None,
+    window: Annotated[
+        str | None, typer.Option("--window", metavar="W", help="All of this window, instead of IDs.")
+    ] = None,
 ) -> None:
-    """Accept one message or row in quarantine as lost, so that its table counts as complete. It stays listed.
+    """Accept messages or rows in quarantine as lost, so that their tables count as complete. They stay listed.
 
-    This is permanent: if its window is decoded again and the message still fails, it stays accepted.
+    Name them by ID, or accept all of one window. This is permanent: if a window is decoded again and a message of it
+    still fails, the message stays accepted.
     """
-    lake = lake_to_write(ctx)
-    row = _find(lake, [address])[0]
-    known = read_accepted(lake, row.source).get(row.id)
-    if known is not None:
-        say(f"{row.id} was accepted by {known.who}: {known.reason}")
-        return
-    moment = now()
-    append_rows(lake, [ActionRow(row.source, ACCEPT, row.id, reason, user(), moment)])
-    say(f"accepted as lost: {row.id} of {row.table_name or 'an unknown table'} ({row.code}: {row.reason})")
-    record(lake, lake.settings.source(row.source), moment)
+    if bool(ids) == (window is not None):
+        raise typer.BadParameter("name the IDs, or the window of all of them with --window")
+    lake, moment = lake_to_write(ctx), now()
+    names = _sources(lake, source, window)
+    named = _find(lake, ids) if ids else [row for name in names for row in list_quarantined(lake, name, window)]
+    rows = {row.id: row for row in named}
+    accepted = {name: read_accepted(lake, name) for name in {row.source for row in named}}
+    lost = [row for row in rows.values() if row.id not in accepted[row.source]]
+    append_rows(lake, [ActionRow(row.source, ACCEPT, row.id, reason, user(), moment) for row in lost])
+    for row in lost[:_MOST_SAID]:
+        say(f"accepted as lost: {row.id} of {row.table_name or 'an unknown table'} ({row.code}: {row.reason})")
+    if len(lost) > _MOST_SAID:
+        say(f"accepted as lost: {len(lost) - _MOST_SAID:,} more; `retable quarantine list` prints them")
+    for row in rows.values() if ids else ():
+        if known := accepted[row.source].get(row.id):
+            say(f"{row.id} was accepted by {known.who}: {known.reason}")
+    if window is not None and not lost:
+        say(f"nothing of the window {window} is in quarantine and not accepted")
+    for name in {row.source for row in lost}:
+        record(lake, lake.settings.source(name), moment)
 
 
 @app.command("redecode")
@@ -153,18 +173,21 @@ def redecode_quarantined(
         if row.source == name and window in (None, row.window)
     ]
     if not chosen:
-        say("nothing to decode again: all of that is accepted or not in quarantine; see `retable quarantine list`")
+        say("nothing to decode again: what you named is accepted or not in quarantine; see `retable quarantine list`")
         return
     words = []
     with running_spark(lake.settings) as spark:
         for name, rows in groupby(chosen, key=lambda row: row.source):
-            words += _redecode(lake, lake.settings.source(name), list(rows), spark)
+            words += decode_again(lake, lake.settings.source(name), list(rows), spark)
     if words:
         raise NeedsAttention("; ".join(words))
 
 
 def _listed(lake: Lake, windows: Iterable[tuple[str, str]], after: str | None) -> Iterator[dict[str, object]]:
-    """Give the facts of what these windows have, or of what follows this ID; NotFound if there is no such ID."""
+    """Yield the facts of what these windows have in quarantine, in order.
+
+    If `after` is not None, begin after the message or row with this ID. Raise NotFound if there is none.
+    """
     place = tuple(after.split("/", 2)[:2]) if after else ("", "")
     wanted = [each for each in windows if each >= place]
     if after and place not in wanted:
@@ -184,78 +207,6 @@ def _behind(rows: Iterator[QuarantineRow], after: str | None) -> Iterator[Quaran
     return rows
 
 
-# --- redecode ----------------------------------------------------------------------------------------------------
-def _redecode(lake: Lake, source: Source, rows: Sequence[QuarantineRow], spark: Any) -> list[str]:
-    """Run the windows of these rows again, in order; give what still needs a person after that."""
-    windows = sorted({row.window for row in rows})
-    before = _replayed(lake, source, windows)
-    reports: list[StageReport] = []
-    with WindowProgress(len(windows)) as progress:
-        for number, window in enumerate(windows, start=1):
-            if _has_cut_lines(lake, source, window):
-                reports += _land_again(lake, source, window, spark)
-            stages = _stages(lake, source, window)
-            reports += run_window(lake, source, number, window, stages, spark, progress)
-    left = [row for window in windows for row in list_quarantined(lake, source.name, window)]
-    ids, places = {row.id for row in left}, {(row.window, *_place(row)) for row in left}
-    gone = sum((row.window, *_place(row)) not in places for row in rows)
-    moved = sum(row.id not in ids for row in rows) - gone
-    words = [f"{gone:,} of {len(rows):,} left quarantine"]
-    words.append(f"{moved:,} are refused at another stage or row now" if moved else "")
-    words.append(f"{len(left):,} are in quarantine in these windows")
-    say(f"{source.name}: {'; '.join(filter(None, words))}")
-    became = _replayed(lake, source, windows)
-    became.subtract(before)
-    more = [f"{became[what]:+,} {what}" for what in _VERDICTS if became[what]]
-    say(f"{source.name}: changes in the outcomes of rows in these windows: {', '.join(more) or 'none'}")
-    try:
-        call_attention(lake, source, reports)
-    except NeedsAttention as attention:
-        return [f"{source.name}: {attention}"]
-    return []
-
-
-def _replayed(lake: Lake, source: Source, windows: Sequence[str]) -> Counter[str]:
-    """The outcome of the last replay of the rows of these windows."""
-    found: Counter[str] = Counter()
-    for window in windows:
-        for row in read_ledger(lake, source.name, window):
-            if row.stage == "replay" and row.table is None:
-                found.update(row.counts)
-    return found
-
-
-def _place(row: QuarantineRow) -> tuple[str, int, int]:
-    return row.topic, row.partition, row.offset
-
-
-def _stages(lake: Lake, source: Source, window: str) -> tuple[Stage, ...]:
-    done = {row.stage for row in read_ledger(lake, source.name, window) if row.table is None}
-    return ("decode", "replay") if "replay" in done else ("decode",)
-
-
-def _has_cut_lines(lake: Lake, source: Source, window: str) -> bool:
-    """Say whether landing cut a message of a window; one with an erased message is left as it is."""
-    if any(row.counts.get("erased") for row in read_ledger(lake, source.name, window) if row.table is None):
-        return False
-    cut = And(EqualTo(term=Reference("window"), value=literal(window)), NotNull(term=Reference("problem")))
-    with explained(lake.settings.lake):
-        scan = lake.load(f"bronze.{source.name}").scan(row_filter=cut, selected_fields=("offset",), limit=1)
-        return len(scan.to_arrow()) > 0
-
-
-def _land_again(lake: Lake, source: Source, window: str, spark: Any) -> list[StageReport]:
-    # Loading Spark's entry point loads PySpark, which takes longer than most commands that do not need it.
-    from retable.land.spark import land_window
-
-    this = new_run()
-    try:
-        return [land_window(spark, lake, source, window, this.id, this.now, again=True)]
-    except PositionsLost as lost:
-        say(f"the lines that landing cut stay as they are: {lost.message}")
-        return []
-
-
 # --- reading -----------------------------------------------------------------------------------------------------
 def _sources(lake: Lake, source: str | None, window: str | None) -> list[str]:
     if window is not None:
@@ -269,7 +220,7 @@ def _open(lake: Lake, source: str, window: str | None) -> list[QuarantineRow]:
 
 
 def _find(lake: Lake, ids: Iterable[str]) -> list[QuarantineRow]:
-    """Give the rows of these IDs; NotFound names an ID without a row."""
+    """Return the quarantined messages and rows with these IDs. Raise NotFound for an ID without one."""
     found: list[QuarantineRow] = []
     for wanted in dict.fromkeys(ids):
         source, _, rest = wanted.partition("/")
@@ -286,12 +237,18 @@ def _no_such(wanted: str) -> NotFound:
 
 
 def _message(lake: Lake, row: QuarantineRow) -> dict[str, bytes]:
-    """Read the message's fields from bronze; of its window only the message at its position."""
+    """Read the key and the value of one message from bronze. Fields that are null are left out."""
     bronze = lake.load(f"bronze.{row.source}")
     place = [EqualTo(term=Reference(name), value=literal(getattr(row, name))) for name in _PLACE]
     with explained(lake.settings.lake):
         found = bronze.scan(row_filter=And(*place), selected_fields=("key", "value")).to_arrow().to_pylist()
     return {name: value for part in found for name, value in part.items() if value is not None}
+
+
+def _in_base64(message: Mapping[str, bytes]) -> dict[str, str | None]:
+    return {
+        f"{name}_base64": b64encode(message[name]).decode() if name in message else None for name in ("key", "value")
+    }
 
 
 def _facts(row: QuarantineRow, accepted: Mapping[str, ActionRow]) -> dict[str, object]:
@@ -316,7 +273,7 @@ def _facts(row: QuarantineRow, accepted: Mapping[str, ActionRow]) -> dict[str, o
 
 
 def _hint(row: QuarantineRow) -> str | None:
-    """A hint how to accept a row with a value that its column does not hold; None if no way is known."""
+    """Return a hint how to store a value that does not fit the type of its column, or None for other problems."""
     if row.stage != "replay" or row.code != "BAD_VALUE" or row.table_name is None:
         return None
     return (

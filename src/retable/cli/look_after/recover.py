@@ -1,4 +1,4 @@
-"""Makes a catalog again from its warehouse, also if that has moved to another location."""
+"""`retable recover`: make a catalog again from its warehouse, also if the warehouse was moved or copied."""
 
 from typing import Annotated, Literal
 
@@ -97,7 +97,7 @@ def _show(findings: Findings, changes: list[Difference], counted: str) -> None:
 
 
 def _record(warehouse: Warehouse) -> LakeRecord | None:
-    """The warehouse's record; a damaged one is written again from the catalog's record."""
+    """Return the record of the lake in the warehouse, or None. A damaged record is written again from the catalog."""
     try:
         return read_record(warehouse)
     except CatalogMismatch as error:

@@ -1,4 +1,4 @@
-"""Tables rebuilt next to gold: built from bronze, compared, then promoted or dropped."""
+"""`retable shadow`: rebuild tables from bronze next to gold, compare them, then promote or drop them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,7 +92,7 @@ def drop(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
 
 
 def differences(lake: Lake, source: str) -> Iterator[ShadowDifference]:
-    """How each table of a source's shadow differs from gold."""
+    """Yield, for each table of a source's shadow, how it differs from gold."""
     shadow = the_shadow(lake, source)
     for table in shadow.ask.tables:
         with TemporaryDirectory(prefix="retable-shadow-") as folder:
@@ -100,7 +100,7 @@ def differences(lake: Lake, source: str) -> Iterator[ShadowDifference]:
 
 
 def words_of(found: ShadowDifference) -> list[str]:
-    """What a person should know of a difference, one line each."""
+    """Return what a person must know about a difference, as lines of text."""
     by = f"by {', '.join(found.key)}" if found.key else "as whole rows"
     rows = found.rows
     lines = [f"{found.table}: {'equal' if found.is_equal else 'different'}, compared {by}"]
@@ -114,7 +114,7 @@ def words_of(found: ShadowDifference) -> list[str]:
 
 
 def difference_json(found: ShadowDifference) -> dict[str, object]:
-    """The same as facts."""
+    """Return a difference as facts for JSON."""
     return {
         "table": found.table,
         "equal": found.is_equal,

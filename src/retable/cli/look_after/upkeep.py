@@ -1,4 +1,4 @@
-"""Keeps tables small and quick to read; no row that a reader sees changes."""
+"""`retable upkeep`: keep tables small and quick to read. No row that a reader sees changes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -89,7 +89,7 @@ def _print_plans(lake: Lake, chosen: Sequence[TablePlace], as_json: bool) -> Non
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """The oldest kept window of a source's layer now, the one after retention, and what stays."""
+    """The oldest kept window of a layer, `now` and after retention (`then`). `notes` say which older rows stay."""
 
     now: str | None
     then: str | None

@@ -102,7 +102,7 @@ def baseline(
 
 @dataclass(frozen=True, slots=True)
 class KnownTable:
-    """A table, its source, and its state in gold if it exists; `gold` is the name of its gold table."""
+    """A source table, its source, the name of its gold table, and its state in gold, None without a gold table."""
 
     source: SourceSettings
     name: TableName
@@ -111,9 +111,10 @@ class KnownTable:
 
 
 def find_table(lake: Lake, table: str) -> KnownTable:
-    """Find a table by its gold name: an existing one, or one that a dump of its source's schema declares.
+    """Find a table by its gold name: an existing table, or a table that a schema import declares.
 
-    A source table that goes into another gold table is found by the name that it would have by itself.
+    If several source tables go into one gold table, each is found by the gold name that it would have alone. Raise
+    NotFound if there is no such table, and InvalidSetting for a gold table of several source tables.
     """
     states, called = gold_states(lake), partial(gold_table, lake.settings.lake)
     for gold, whole in states.items():
@@ -123,7 +124,7 @@ def find_table(lake: Lake, table: str) -> KnownTable:
     state = states.get(table)
     if state is not None and state.shards:
         names = ", ".join(sorted(called(shard.table) for shard in state.shards.values())[:_SHOWN])
-        raise InvalidSetting(f"several tables go into {table}; name one of them: {names}", table=table)
+        raise InvalidSetting(f"several source tables go into {table}; name one of these: {names}", table=table)
     if state is not None:
         return KnownTable(lake.settings.source(state.source), state.table, state, table)
     if (lost := find_lost(lake, table)) is not None:
@@ -134,19 +135,19 @@ def find_table(lake: Lake, table: str) -> KnownTable:
             if called(name) == table:
                 return KnownTable(source, name, None, called(lake.settings.target(name) or name))
     raise NotFound(
-        f"there is no table {table}; before its first change, `retable schema import SOURCE` declares it", table=table
+        f"there is no table {table}; if it had no change yet, `retable schema import SOURCE` declares it", table=table
     )
 
 
 def _position_now(lake: Lake, known: KnownTable, copy: Copy, schema: Schema) -> Sequence:
-    """The log position of a database, now or at the begin of the baseline that this one continues."""
+    """Return the log position of a database now. If this continues a baseline, return the position at that begin."""
     begun = begun_at(lake, known.source, known.name, copy)
     return begun or position_of(schema, known.source, None)
 
 
 def _asked(at: str | None) -> str:
     if at is None:
-        raise InvalidSetting(f"files do not contain their position; give it with --at epoch:hi or {START}")
+        raise InvalidSetting(f"files do not contain the position of a copy; give it with --at epoch:hi or --at {START}")
     return at
 
 
@@ -157,7 +158,11 @@ def target_of(
     part: tuple[str, int] | None,
     named: tuple[str, ...] = (),
 ) -> Target:
-    """Where a table starts again, and by which key: `named` is the key in its database, if no other is declared."""
+    """Return where a table starts again, and by which key.
+
+    `part` is the partition in which `position` compares. `named` is the key in the database of the copy: it is used if
+    neither the settings, a schema import nor gold have a key.
+    """
     name, source = known.name, known.source
     imports, rules = read_schema_imports(lake, source.name), lake.settings.rules(name)
     imported = imports.newest(name)
@@ -177,22 +182,24 @@ def target_of(
 
 
 def part_of(lake: Lake, known: KnownTable, given: str | None) -> tuple[str, int] | None:
-    """The partition of the queue inside which a position compares; None if positions compare everywhere.
+    """Return the queue's partition in which positions of the table compare, or None if they compare in all of them.
 
-    InvalidSetting if the table's changes come in several partitions without a common order, or in an unknown one.
+    `given` is `--partition`, as TOPIC/N. Raise InvalidSetting if it is not valid, if it is needed and missing, or if
+    changes of the table come in several partitions without a common order.
     """
     parts = {part for part in (known.state.high_water if known.state else {}) if part}
     if given is None and len(parts) > 1:
         raise InvalidSetting(
-            f"its changes come in {len(parts)} partitions without a common order, so a baseline has no position"
+            f"changes of {known.name} come in {len(parts)} partitions without a common order, so a baseline has no "
+            f"position"
         )
     text = given or next(iter(parts), None)
     if text is None:
         if scope_of(lake, known.source) == "partition":
             raise InvalidSetting(
-                f"changes of {known.source.name} are only ordered inside a partition of the queue, and that of "
-                f"{known.name} is not known yet; give it with --partition TOPIC/N: `retable check {known.source.name}` "
-                f"lists the partitions"
+                f"changes of {known.source.name} are only ordered inside a partition of the queue, and the "
+                f"partition of {known.name} is not known yet; give it with --partition TOPIC/N: "
+                f"`retable check {known.source.name}` lists the partitions"
             )
         return None
     topic, _, number = text.rpartition("/")
@@ -202,7 +209,7 @@ def part_of(lake: Lake, known: KnownTable, given: str | None) -> tuple[str, int]
 
 
 def replay_pieces(lake: Lake, source: SourceSettings, pieces: list[BaselineRow]) -> list[StageReport]:
-    """Bring the pieces of a baseline to gold, one by one."""
+    """Replay the pieces of a baseline into gold, one by one. Return a report for each piece."""
     reports = []
     with WindowProgress(len(pieces)) as progress, running_spark(lake.settings) as spark:
         entry_point = _entry_point()

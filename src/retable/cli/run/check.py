@@ -1,4 +1,4 @@
-"""`retable check`: what a source has, and what a run would do with it; nothing is written."""
+"""`retable check`: what a source has, and what a run would do with it. It writes nothing."""
 
 from collections.abc import Mapping
 
@@ -7,9 +7,10 @@ import typer
 from retable.cli.arguments import Json, SourceName, lake_of
 from retable.cli.output import NeedsAttention, print_json, print_table, say
 from retable.cli.patterns import warn_of_patterns
+from retable.cli.progress import working
 from retable.onboard.check import Checked, SampledTable
 from retable.onboard.check import check as inspect
-from retable.printable import printable
+from retable.printable import amount, printable
 
 app = typer.Typer()
 
@@ -26,7 +27,8 @@ def check(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None
     table is or would be held.
     """
     lake = lake_of(ctx)
-    found = inspect(lake, lake.settings.source(source))
+    with working(f"reading messages of {source}"):
+        found = inspect(lake, lake.settings.source(source))
     if as_json:
         print_json(_facts(found))
     else:
@@ -74,21 +76,23 @@ def _table_facts(table: SampledTable) -> dict[str, object]:
 
 def _tell(source: str, found: Checked) -> None:
     size = sum(place.size for place in found.places)
-    say(f"{source}: {len(found.places)} objects or partitions, {size:,} bytes or positions in total")
-    say(f"{found.messages:,} messages were read; {found.statements:,} statements are among their events")
+    places = amount(len(found.places), "object or partition", "objects or partitions")
+    say(f"{source}: {places}, {size:,} bytes or positions in total")
+    statements = amount(found.statements, "statement is", "statements are")
+    say(f"{amount(found.messages, 'message was', 'messages were')} read; {statements} among their events")
     if found.hours is not None:
         say(
             "the names of its objects contain their hour, but `hour` is not set, so each belongs to the window of its "
             f"modification time: `hour = '{found.hours.pattern}'` reads the hour; set it before the first run"
         )
     for code, (count, first) in found.refused.items():
-        say(f"{count:,} messages do not decode, {code}: {first}")
+        say(f"{amount(count, 'message does', 'messages do')} not decode, {code}: {first}")
     rows = [(_name(t), t.gold, _key(t), _types(t), _outcome(t)) for t in found.tables]
     if rows:
         print_table(("TABLE", "GOLD", "KEY", "TYPES", "A RUN WOULD"), rows)
     for table in found.tables:
         for code, (count, first) in table.refused.items() if table.taken else ():
-            say(f"{table.name}: {count:,} rows do not fit, {code}: {first}")
+            say(f"{table.name}: {amount(count, 'row does', 'rows do')} not fit, {code}: {first}")
     if found.silent:
         say(f"{len(found.silent)} imported tables have no message among these")
     if found.declared:
@@ -127,4 +131,5 @@ def _outcome(table: SampledTable) -> str:
     does = "make it" if table.state is None else "continue it"
     does += ", until the source drops it" if table.dropped else ""
     refused = sum(count for count, _ in table.refused.values())
-    return f"{does} without {refused:,} rows that do not fit" if refused else does
+    unfit = amount(refused, "row that does not fit", "rows that do not fit")
+    return f"{does} without {unfit}" if refused else does

@@ -1,4 +1,4 @@
-"""`retable init`: recognise what is in a folder or in topics, and write commented settings to start from."""
+"""`retable init`: inspect the messages of a folder or of topics, and write a first settings file with comments."""
 
 import os
 import re
@@ -16,7 +16,9 @@ from retable.errors import EnvironmentFault, InvalidSetting
 from retable.formats.options import nearest
 from retable.onboard.first_inspection import FirstInspection, inspect_folder, inspect_topics
 from retable.onboard.first_settings import list_tables, settings_of_folder, settings_of_topics
+from retable.printable import amount
 from retable.settings.sources import KafkaAccess
+from retable.settings.types import SOURCE_NAME
 
 app = typer.Typer()
 
@@ -44,6 +46,10 @@ def init(
             help="With --from-kafka: a setting for the connection, as password_env=ERP_PASSWORD. May be repeated.",
         ),
     ] = None,
+    called: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="The name of the source. Not given: from the folder or the topic."),
+    ] = None,
 ) -> None:
     """Read some messages of a folder or of topics of Kafka, and write a settings file with comments.
 
@@ -54,22 +60,25 @@ def init(
         raise typer.BadParameter("say where the messages are: --from-files FOLDER, or --from-kafka BOOTSTRAP")
     if from_kafka is None and (topics or kafka):
         raise typer.BadParameter("--topics and --kafka are only valid with --from-kafka")
+    if called is not None and not SOURCE_NAME.fullmatch(called):
+        raise typer.BadParameter("--name takes a lower-case letter, then letters, digits or `_`: erp_orders")
     target: Path = ctx.obj or Path("retable.toml")
     if target.exists():
         raise _exists(target)
     if from_kafka is None:
         assert from_files is not None
         folder = Path(os.path.abspath(from_files.expanduser()))
-        name, inspection = _source_name(folder.name), inspect_folder(folder)
+        name = called or _source_name(folder.name)
+        inspection = inspect_folder(folder)
         text = settings_of_folder(name, _from(target, folder), inspection)
         what = f"as {inspection.layout}"
     else:
         access = _access(kafka or [])
         globs = topics or []
-        name = _source_name(globs[0] if globs else "", "topics")
+        name = called or _source_name(globs[0] if globs else "", "topics")
         inspection = _inspect(name, from_kafka, globs, access)
         text = settings_of_topics(name, from_kafka, globs, access, inspection)
-        what = f"of {inspection.count} partitions"
+        what = f"of {amount(inspection.count, 'partition', 'partitions')}"
     _write(target, text)
     reading = inspection.reading
     found = f"{reading.decoded} of {reading.read} sampled messages are {reading.format.name}, {what}"
@@ -80,7 +89,7 @@ def init(
 
 
 def _access(given: list[str]) -> dict[str, str]:
-    """Read `--kafka`; InvalidSetting names the setting nearest to an unknown one."""
+    """Read the values of `--kafka`. Raise InvalidSetting for an unknown setting; the error names a similar one."""
     access: dict[str, str] = {}
     for each in given:
         name, is_given, value = each.partition("=")
@@ -89,7 +98,7 @@ def _access(given: list[str]) -> dict[str, str]:
             raise InvalidSetting("--kafka takes NAME=VALUE; write it as --kafka username_env=ERP_USER")
         if name not in KafkaAccess.model_fields:
             known = nearest(name, KafkaAccess.model_fields) or f"; known are {', '.join(KafkaAccess.model_fields)}"
-            raise InvalidSetting(f"--kafka {name} is not a setting of brokers{known}")
+            raise InvalidSetting(f"--kafka {name} is not a setting of `[sources.<name>.kafka]`{known}")
         access[name] = os.path.abspath(Path(value).expanduser()) if name.endswith("_file") else value
     return access
 
@@ -125,7 +134,7 @@ def _source_name(text: str, other: str = "files") -> str:
 
 
 def _from(target: Path, folder: Path) -> str:
-    """The folder as the settings file sees it: relative if it is next to or below the file."""
+    """Return the path of the folder for the settings file: relative if the folder is below the folder of the file."""
     base = Path(os.path.abspath(target)).parent
     return folder.relative_to(base).as_posix() if folder.is_relative_to(base) else str(folder)
 
@@ -135,7 +144,7 @@ def _option(target: Path) -> str:
 
 
 def _until(inspection: FirstInspection) -> str:
-    """If the messages end long ago, no windows up to now are needed."""
+    """Return an option `--to` for `run` if the messages end long ago, so that it makes no windows up to now."""
     if inspection.hours is None or now() - inspection.hours.end < _LONG_AGO:
         return ""
     return f" --to {inspection.hours.end:%Y-%m-%dT%H:%M:%SZ}"

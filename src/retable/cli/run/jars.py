@@ -1,4 +1,4 @@
-"""The command that gets Spark's jars."""
+"""`retable get-jars`: get the jars that Spark needs."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""Land, decode, replay: window by window, or one stage of one window."""
+"""`retable run`: all stages, window by window. `retable land`, `decode` and `replay`: one stage of one window."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,6 +15,7 @@ from retable.cli.interrupts import before_interrupts
 from retable.cli.output import NeedsAttention, say
 from retable.cli.patterns import warn_of_patterns
 from retable.cli.progress import WindowProgress
+from retable.cli.spark_log import spark_log
 from retable.errors import SparkDied
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import ask, record
@@ -29,6 +30,7 @@ from retable.ledger.runs import begin_run
 from retable.ledger.windows.empty import close_empty
 from retable.ledger.windows.recording import read_ordinals, read_windows, record_windows
 from retable.model.window import Window, opening, window_name, window_start
+from retable.printable import amount
 from retable.settings.load import Settings
 from retable.settings.sources import Source
 
@@ -36,7 +38,7 @@ app = typer.Typer()
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 _PATIENCE = 5.0
-"""How many seconds a JVM that does not answer has to end, before it is asked to stop."""
+"""How many seconds to wait until a JVM that does not answer has ended. Then it is asked to stop."""
 
 
 @app.command()
@@ -59,7 +61,7 @@ def run(
     messages belong to the next one. To run a window again changes nothing.
     """
     if start is not None and end is not None and start >= end:
-        raise typer.BadParameter("--from is not before --to")
+        raise typer.BadParameter("--from must be before --to")
     lake = lake_to_write(ctx)
     found = lake.settings.source(source)
     windows = _due(lake, found, start, end)
@@ -106,21 +108,22 @@ def replay(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
 
 @contextmanager
 def running_spark(settings: Settings) -> Iterator[Any]:
-    """Start Spark for as long as it is needed, and give its session."""
+    """Start Spark for the `with` block and yield its session. Raise SparkDied if its JVM ended during the block."""
     # Loading PySpark takes longer than most commands that do not need it, so only these commands load it.
     from retable.session import build_session, is_gone, kill, stop_session
 
-    with spark_explained(settings.lake):
-        spark = build_session(settings, "retable")
-    try:
-        with before_interrupts(kill):
-            yield spark
-    except Exception as error:
-        if not is_gone(_PATIENCE if isinstance(error, SparkDied) else 0):
-            raise
-        raise spark_died() from error
-    finally:
-        stop_session(spark)
+    with spark_log() as log:
+        with spark_explained(settings.lake):
+            spark = build_session(settings, "retable", log)
+        try:
+            with before_interrupts(kill):
+                yield spark
+        except Exception as error:
+            if not is_gone(_PATIENCE if isinstance(error, SparkDied) else 0):
+                raise
+            raise spark_died() from error
+        finally:
+            stop_session(spark)
 
 
 def _record(lake: Lake, source: Source, until: datetime) -> None:
@@ -128,7 +131,7 @@ def _record(lake: Lake, source: Source, until: datetime) -> None:
 
 
 def _due(lake: Lake, source: Source, start: datetime | None, end: datetime | None) -> list[Window]:
-    """Give the windows that overlap a range; without a start, from the first one that was not replayed."""
+    """Record windows and return those that overlap the range. Without `start`, begin at the first unreplayed window."""
     until = end or now()
     _record(lake, source, until)
     if start is None:
@@ -141,7 +144,7 @@ def _due(lake: Lake, source: Source, start: datetime | None, end: datetime | Non
 
 
 def _run_windows(lake: Lake, source: Source, windows: list[Window]) -> None:
-    """Run all stages of windows in order; consecutive empty windows cost one commit, and no Spark."""
+    """Run all stages of these windows in order. Consecutive empty windows need only one commit, and no Spark."""
     reports: list[StageReport] = []
     with ExitStack() as stack:
         progress = stack.enter_context(WindowProgress(len(windows)))
@@ -179,7 +182,7 @@ def run_window(
     spark: Any,
     progress: WindowProgress,
 ) -> list[StageReport]:
-    """Run these stages of one window, each as a separate run."""
+    """Run these stages of one window, each as a separate run. `number` is the number of the window in this command."""
     entry_points = _entry_points(progress.step, checks=stages == ("land",))
     reports = []
     for stage in stages:
@@ -213,7 +216,7 @@ def _say_how_far(lake: Lake, source: Source) -> None:
 
 
 def _say_next(lake: Lake, source: Source) -> None:
-    """Say when the next window can be recorded, if that is still to come."""
+    """Print when the next window can be recorded, if this time is in the future."""
     last = next(reversed(read_ordinals(lake, source.name)), None)
     opens = None if last is None or source.paused is not None else opening(last, source.every, now())
     if opens is not None:
@@ -221,7 +224,7 @@ def _say_next(lake: Lake, source: Source) -> None:
 
 
 def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> None:
-    """End with 2 if a table is held, or if a window's unaccepted quarantine exceeds the budget."""
+    """Raise NeedsAttention if a table is held, or if the unaccepted quarantine of a window exceeds the budget."""
     held = sorted({table for report in reports for table in report.held})
     waiting = 0
     for window in {report.window for report in reports}:
@@ -235,9 +238,9 @@ def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> No
 
 
 def call_attention_to_rebuilt(lake: Lake, source: Source, reports: list[StageReport], held: Sequence[str]) -> None:
-    """End with 2 if these tables are held, or if quarantine exceeds the budget and rebuilds added to it.
+    """Raise NeedsAttention if `held` has tables, or if rebuilds quarantined rows and a window exceeds the budget.
 
-    A rebuild counts all windows together; quarantine has the counts by window.
+    A rebuild counts the rows of all windows together, so the counts by window are read from quarantine.
     """
     refused = any(report.counts.get(name) for report in reports for name in ("quarantined", "rejected"))
     _end(held, beyond_budget(lake, source) if refused else 0)
@@ -248,7 +251,8 @@ def _end(held: Sequence[str], waiting: int) -> None:
     if held:
         words.append(f"held: {', '.join(held)}; `retable hold list` says why")
     if waiting:
-        words.append(f"quarantined: {waiting:,} messages or rows; `retable quarantine list` says which")
+        what = amount(waiting, "message or row", "messages or rows")
+        words.append(f"quarantined: {what}; `retable quarantine list` says which")
     if words:
         raise NeedsAttention("done, but " + "; ".join(words))
 

@@ -1,4 +1,4 @@
-"""Shows what Retable makes of one message or one statement: without Spark, without a lake."""
+"""Show what Retable makes of one message or one statement, without Spark and without a lake."""
 
 import sys
 from pathlib import Path
@@ -60,7 +60,7 @@ def show_message(
 
 
 def json_lines(content: bytes) -> list[tuple[int, bytes]]:
-    """Give the lines of a text with their numbers if the first of them is JSON by itself; else nothing."""
+    """Return the lines of a text with their numbers if the first line alone is valid JSON. Else return nothing."""
     lines = [(number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
     try:
         msgspec.json.decode(lines[0][1] if lines else b"")
@@ -103,7 +103,7 @@ def _content(file: str) -> bytes:
 
 
 def _shown(event: ChangeEvent) -> dict[str, object]:
-    """An event with its images unchanged, digit by digit; its address in a queue has no meaning here."""
+    """Return an event as facts, with its images digit by digit. Its address is left out: there is no queue."""
     facts = {name: getattr(event, name) for name in event.__struct_fields__ if name != "address"}
     images = {name: msgspec.Raw(facts[name].encode()) for name in _IMAGES if facts[name] is not None}
     sequence = None if event.sequence is None else str(event.sequence)

@@ -47,7 +47,7 @@ SOURCE = "shop"
 _HOUR = timedelta(hours=1)
 _HOUR_MS = _HOUR // timedelta(milliseconds=1)
 _KINDS = ROW_KINDS * 40 + tuple(kind for kind in DDL_KINDS if kind not in ("drop_table", "drop_two_tables"))
-"""One action in a hundred is a statement; tables stay, so that there is something to look at."""
+"""Few actions are DDL statements, and none of them drops a table, so that all tables have rows to look at."""
 
 _LOADED_ROWS = 25
 _DISTURBED = 0.01
@@ -68,7 +68,7 @@ class SimulatedFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What to write: `start` is the first full hour, `changes` the shop's actions over all hours."""
+    """What to write. `start` is the begin of the first hour. `changes` counts the shop's actions in all hours."""
 
     format: SimulatedFormat
     seed: int
@@ -149,9 +149,10 @@ def _write(folder: Path, plan: _Plan) -> None:
 
 
 def _stream(history: History, plan: _Plan) -> tuple[Stream, Delivery]:
-    """A table without a key stays so: the hidden row id, which the source does not show, is left out.
+    """Return the messages of the history, and how they are delivered.
 
-    Nothing is late if an update has no meaning before its row exists.
+    Tables without a key get no hidden row id, because the source does not show it. No message is late if the format has
+    partial updates: these can only be applied to an existing row.
     """
     known = FORMATS[plan.format]
     has_row_ids = plan.format in (SimulatedFormat.STREAMX_JSON, SimulatedFormat.DATAHUB_BLOB)
@@ -163,7 +164,7 @@ def _stream(history: History, plan: _Plan) -> tuple[Stream, Delivery]:
 
 
 def _write_truth(folder: Path, history: History) -> list[str]:
-    """Write each table's rows under the name of its gold table; gives these names, the table with most rows first."""
+    """Write each table's rows under the name of its gold table. Return these names, the table with most rows first."""
     settings, truth = load_settings(folder / "retable.toml"), history.truth()
     lake, schema = settings.lake, FORMATS[settings.source(SOURCE).format].schema
     target = folder / "truth"

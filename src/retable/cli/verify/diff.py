@@ -1,4 +1,4 @@
-"""The difference between two states of a gold table: columns, and rows by key."""
+"""`retable diff`: the difference between two states of a gold table, in columns and in rows by key."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,6 +8,7 @@ import typer
 
 from retable.cli.arguments import Json, TableArgument, lake_of
 from retable.cli.output import print_json, print_table, say
+from retable.cli.progress import working
 from retable.cli.verify.differences import print_rows, rows_json
 from retable.freshness.gate import format_time
 from retable.gold.read import find_gold
@@ -30,7 +31,7 @@ def diff(
 ) -> None:
     """Print what changed in a gold table from state A to state B. Rows are compared by key, or whole without one."""
     lake = lake_of(ctx)
-    with TemporaryDirectory(prefix="retable-diff-") as folder:
+    with working(f"comparing {table}"), TemporaryDirectory(prefix="retable-diff-") as folder:
         found = compare_states(lake, table, one, other, Path(folder))
     if as_json:
         print_json(_json(table, found))

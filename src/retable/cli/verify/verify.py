@@ -1,4 +1,4 @@
-"""Whether gold is what its messages imply, and whether the ledger is right: 0 means yes, 4 no."""
+"""`retable verify`: whether gold agrees with bronze, and whether the ledger is right. Exit code 0 is yes, 4 is no."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,6 +11,7 @@ import typer
 
 from retable.cli.arguments import Json, SourceOrTable, newest_lake
 from retable.cli.output import print_json, print_table, say
+from retable.cli.progress import working
 from retable.cli.verify.differences import print_rows, rows_json
 from retable.errors import DamagedFile, NotReady
 from retable.gold.damage import LOST
@@ -39,7 +40,7 @@ class VerifyAgainst(StrEnum):
 def _share(text: str) -> Share:
     found = _SHARE.match(text)
     if found is None or int(found[1]) > int(found[2]):
-        raise typer.BadParameter(f"{text!r} is not a valid part; write 3/16 for the third of sixteen")
+        raise typer.BadParameter(f"{text!r} is not a part of the keys; write 3/16 for the third of sixteen parts")
     return Share(int(found[1]), int(found[2]))
 
 
@@ -85,7 +86,7 @@ def verify(
 
 
 def _tables(lake: Lake, name: str) -> dict[str, bool]:
-    """The table of this name, or all tables of the source that the settings include, each with whether it is lost."""
+    """Return the table of this name, or the source's tables that the settings include. The value says if it is lost."""
     if name not in lake.settings.sources:
         return {name: False}
     states, damaged = known_states(lake)
@@ -98,20 +99,21 @@ def _tables(lake: Lake, name: str) -> dict[str, bool]:
 
 def _reports(lake: Lake, table: str, against: VerifyAgainst | None, part: Share) -> Iterator[Verification]:
     if against != VerifyAgainst.LEDGER:
-        say(f"{table}: decoding and folding bronze again")
-        with TemporaryDirectory(prefix="retable-verify-") as folder:
+        words = f"{table}: decoding and folding bronze again"
+        say(words)
+        with working(words), TemporaryDirectory(prefix="retable-verify-") as folder:
             yield _or_damaged("bronze", lambda: against_bronze(lake, table, Path(folder), part))
     if against != VerifyAgainst.BRONZE:
         yield _or_damaged("ledger", lambda: against_ledger(lake, table))
 
 
 def _lost(table: str) -> Verification:
-    """The result for a table that is recorded and not in the catalog: there is nothing to compare."""
+    """Return the result for a lost table: it is recorded in ops.tables, but not in the catalog."""
     return Verification("ledger", {}, (Finding(LOST.code, table, LOST.reason),), ())
 
 
 def _or_damaged(against: Literal["bronze", "ledger"], verify: Callable[[], Verification]) -> Verification:
-    """The result of a verification, or the one file that prevented it."""
+    """Run a verification and return its result. If a file is damaged, return a result that names the file."""
     try:
         return verify()
     except DamagedFile as error:
