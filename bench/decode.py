@@ -1,9 +1,9 @@
-"""How fast messages become change events: from bronze on disk to silver on disk, format by format.
+"""Measure how fast decode turns messages into change events, from bronze to silver on disk, for each format.
 
-The reference is the time that Spark needs only to parse the same bronze: `parse_json` of every value, written to
-nowhere. Both run in one session of one core and by turns. The measure is the processor time of JVM and workers
-together, so that other load on the machine cancels out. A figure is the median over the turns, a ratio that of each
-turn's pair. Messages are the genuine captures and the golden ones of `tests/`, repeated.
+It is compared with the time that Spark needs only to parse the same bronze: `parse_json` of every value, without
+output. Both run in turns, in one Spark session with one core. The measure is the processor time of the JVM and its
+workers together, so that other load on the machine matters less. A figure is the median over the turns. A ratio is the
+median of the ratios of the turns. Messages are the captures and golden messages of `tests/`, repeated.
 
     make bench
     python bench/decode.py --profile canal_json
@@ -63,7 +63,7 @@ OPTIONS = {
     "ogg_json": 'op_ts_zone = "UTC"',
 }
 BAD_SHARE = 100
-"""In the spoiled window one message of so many is cut in its middle."""
+"""In the spoiled window, one of this many messages is cut in its middle."""
 
 PROJECT = """
 [lake]
@@ -82,7 +82,7 @@ hour = '(\\d{{4}}-\\d\\d-\\d\\dT\\d\\d)'
 
 @dataclass(slots=True)
 class Measured:
-    """Seconds of processor time of each turn."""
+    """The processor seconds of each turn: of decode (`ours`), of the spoiled window (`bad`), and of the parse alone."""
 
     size: int
     ours: list[float] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Measured:
 
 
 def messages_of(name: str, context: DecodeContext) -> list[RawMessage]:
-    """Give the available row changes of a format."""
+    """Return all messages of `tests/` with row changes in this format."""
     found = _captured(CAPTURES[name]) if name in CAPTURES else _golden(name)
     return [message for message in found if _is_row(message, context)]
 
@@ -122,7 +122,7 @@ def _is_row(message: RawMessage, context: DecodeContext) -> bool:
 
 
 def repeat(messages: list[RawMessage], count: int, spoil: bool) -> Iterator[RawMessage]:
-    """Repeat messages up to a count, each at a separate offset."""
+    """Yield `count` messages by repetition, each at its own offset. If `spoil` is true, cut some of them."""
     for offset, message in enumerate(islice(cycle(messages), count)):
         value = message.value or b""
         if spoil and offset % BAD_SHARE == 0:
@@ -131,7 +131,7 @@ def repeat(messages: list[RawMessage], count: int, spoil: bool) -> Iterator[RawM
 
 
 def write_project(name: str, folder: Path) -> Settings:
-    """Write a project whose one source has this format."""
+    """Write settings with one source of this format, and return them."""
     path = folder / "retable.toml"
     path.write_text(PROJECT.format(name=name, options=OPTIONS.get(name, "")), encoding="utf-8")
     (folder / "in").mkdir()
@@ -147,7 +147,7 @@ def write_dump(path: Path, messages: Iterator[RawMessage]) -> None:
 
 
 class Contest:
-    """One format's project with its two windows landed; every call takes one turn and gives its processor time."""
+    """A source of one format with two landed windows. Each call is one turn and returns its processor seconds."""
 
     def __init__(self, spark: SparkSession, settings: Settings) -> None:
         self._spark, self._lake, self._source = spark, open_lake(settings), settings.source("bench")
@@ -169,7 +169,7 @@ class Contest:
 
 
 def charged(act: Callable[[], object]) -> float:
-    """Run, and give the seconds of processor time that this process, its JVM and its workers took."""
+    """Call `act`. Return the processor seconds that this process, its JVM and its workers needed for it."""
     before = _processor_seconds()
     act()
     return _processor_seconds() - before
@@ -182,7 +182,7 @@ def _processor_seconds() -> float:
 
 
 def measure(name: str, count: int, turns: int) -> Measured:
-    """Take turns; the first one of each warms up and is left out."""
+    """Measure a format with `count` messages in each of `turns` turns. A first turn only warms up."""
     with tempfile.TemporaryDirectory() as folder:
         settings = write_project(name, Path(folder))
         messages = messages_of(name, _context(settings))
@@ -204,7 +204,7 @@ def _context(settings: Settings) -> DecodeContext:
 
 
 def profile(name: str, count: int) -> None:
-    """Show where the time of the pure Python code goes: messages to rows of silver, in this process."""
+    """Print a profile of the Python code that turns messages into rows of silver. It runs in this process."""
     with tempfile.TemporaryDirectory() as folder:
         context = _context(write_project(name, Path(folder)))
     batches = list(to_batches(repeat(messages_of(name, context), count, spoil=False), CLEAN, NOW))

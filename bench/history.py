@@ -1,9 +1,9 @@
-"""The cost of the record of a source, and its growth with the number of windows.
+"""Measure what the system tables of a source cost, and how the cost grows with the number of windows.
 
-A lake is made of so many hourly windows of 500 tables, of which 50 change in each, and 5,000 statements: the record
-through the project's own writers, silver as upkeep leaves it, gold as tables without rows. Then separate processes
-measure what a replay reads and writes besides rows (of a window in which nothing changed), the gate, `retable status`,
-and upkeep of the record after a day. Seconds are wall seconds, bytes the growth of the process at its peak.
+The lake has hourly windows of 500 tables, of which 50 change in each window, and 5,000 statements. Retable's own code
+writes the ledger and the other system tables. Silver is as upkeep leaves it; gold tables have no rows. Each measurement
+is a separate process: a replay of a window without changes, the gate, `retable status`, and upkeep of the system tables
+after a day. Seconds are wall seconds. Bytes are the growth of the process's memory at its peak.
 
     make bench
     python -m bench.history --windows 24 8760
@@ -67,7 +67,7 @@ _COLUMNS = 20
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The number of windows, tables, tables that change in a window, and statements."""
+    """The size of the lake: numbers of windows, tables, tables that change in a window (`busy`), and statements."""
 
     windows: int
     tables: int = 500
@@ -96,7 +96,7 @@ def settings_in(folder: Path) -> Settings:
 
 
 def write_settings(folder: Path) -> Path:
-    """Write the same settings as a file, for commands."""
+    """Write the settings of `settings_in` to a file, for the command line. Return its path."""
     path = folder / "retable.toml"
     hour = "hour = '(\\d{4}-\\d{2}-\\d{2}T\\d{2})'"
     path.write_text(
@@ -109,9 +109,9 @@ def write_settings(folder: Path) -> Path:
 
 # --- making ------------------------------------------------------------------------------------------------------
 def make(folder: Path, shape: Shape) -> None:
-    """Make a lake whose last window, which had no change, is decoded and waits to be replayed.
+    """Make a lake. Its last window has no change, is decoded, and is not replayed.
 
-    The windows of the last day are recorded one by one as runs do, earlier ones in batches.
+    The windows of the last day are recorded one by one, as runs do. Earlier windows are recorded in batches.
     """
     (folder / "in").mkdir(parents=True)
     lake = open_lake(settings_in(folder))
@@ -153,7 +153,7 @@ def _objects(first: int, shape: Shape) -> list[FoundObject]:
 
 
 def _rows(shape: Shape, at: int, window: str, digests: Mapping[str, str]) -> Iterator[OpsRow]:
-    """The rows of a window's stages, and of the watermarks after it, in the record."""
+    """Yield the rows of the system tables for a window: of its stages, and of the watermarks after it."""
     now, busy = START + (at + 1) * timedelta(hours=1), [] if at + 1 == shape.windows else shape.busy_in(at)
     each, last = 160, at * 1_000
     total = each * len(busy)
@@ -226,9 +226,9 @@ def _cut(lake: Lake, shape: Shape, at: int, window: str) -> None:
 
 
 def _make_silver(lake: Lake, shape: Shape, names: Sequence[str]) -> None:
-    """A file of row events for each window except the last, and one of statements for windows with statements.
+    """Write a file of row events for each window except the last, and a file of statements if it has statements.
 
-    The windows of the last days are written one by one, as decode does.
+    The windows of the last days are committed one by one, as decode does.
     """
     table = lake.ensure(f"silver.{SOURCE}")
     writer = PartitionWriter(table.io, table.metadata)
@@ -287,7 +287,7 @@ def _statement(shape: Shape, number: int, window: str) -> dict[str, Any]:
 
 
 def _make_gold(lake: Lake, shape: Shape, names: Sequence[str]) -> None:
-    """Tables without rows, with the properties that replays leave in them, and their rows in the record."""
+    """Make gold tables without rows, with the properties that replays write, and record them in the system tables."""
     lake.catalog.create_namespace_if_not_exists("gold_shop")
     kind = parse_gold_type("string")
     assert kind is not None
@@ -351,7 +351,7 @@ def _change(shape: Shape, number: int, columns: Sequence[GoldColumn]) -> SchemaC
 
 
 def _compact(lake: Lake) -> None:
-    """Compact the record as upkeep does."""
+    """Compact the system tables, as upkeep does."""
     if lake.find("ops.cuts") is not None:
         prune_cuts(lake, lake.settings.lake.keep_cuts, "upkeep")
     for name in OPS:
@@ -364,7 +364,7 @@ def _compact(lake: Lake) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Gold:
-    """The gold tables as far as a replay without changes reads them."""
+    """The part of the gold tables that a replay without changes reads."""
 
     lake: Lake
 
@@ -374,7 +374,7 @@ class _Gold:
 
 # --- measuring ---------------------------------------------------------------------------------------------------
 def replay(folder: Path) -> None:
-    """Replay the waiting window, in which no table has a row: what is left is the cost of every replay."""
+    """Replay the last window. It has no rows, so this is the cost that every replay has in addition to its rows."""
     lake = open_lake(settings_in(folder))
     waiting = max(read_ordinals(lake, SOURCE))
     source, now = lake.settings.source(SOURCE), datetime.now(UTC)
@@ -391,7 +391,7 @@ def gate(folder: Path) -> None:
 
 
 def start(folder: Path) -> None:
-    """Start the command line, and do nothing."""
+    """Start the command line with `--version`."""
     _retable(folder, "--version")
 
 
@@ -406,7 +406,7 @@ def _retable(folder: Path, *words: str) -> None:
 
 
 def compact(folder: Path) -> None:
-    """Run upkeep of the ops tables a day later, without Spark's part."""
+    """Run upkeep of the system tables, without the part that needs Spark."""
     lake = open_lake(settings_in(folder))
     _compact(lake)
 
@@ -422,7 +422,7 @@ MEASURED: dict[str, Callable[[Path], None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of one measurement."""
+    """The cost of one measurement: wall seconds, processor seconds, and MiB of memory."""
 
     seconds: float
     cpu: float
@@ -430,7 +430,7 @@ class Cost:
 
 
 def measure(folder: Path, what: str) -> Cost:
-    """Run one of them in a separate process, on the lake as it is."""
+    """Run one entry of `MEASURED` in a separate process and return its cost."""
     command = [sys.executable, "-m", "bench.history", "--folder", str(folder), "--only", what]
     answer = subprocess.run(command, check=True, capture_output=True, text=True)
     return Cost(**json.loads(answer.stdout.splitlines()[-1]))
@@ -479,7 +479,7 @@ def main() -> None:
 
 
 def _turn(folder: Path, what: str) -> Cost:
-    """Measure on a copy of the catalog: everything written is forgotten again."""
+    """Measure, then restore the catalog, so that the next measurement sees the same lake."""
     kept = folder / "catalog.kept"
     if not kept.exists():
         shutil.copyfile(folder / "catalog.db", kept)

@@ -1,9 +1,9 @@
-"""The cost of landing from Kafka, compared with a Spark job that writes the same ranges as plain Parquet.
+"""Measure landing from Kafka, compared with a Spark job that writes the same messages as plain Parquet.
 
-A broker is started on loopback and filled with messages of 830 bytes in four partitions. Both contestants run in one
-session and by turns, on all cores, over the same positions. Ours is `land`, with its checks, its ledger and its commit
-in Iceberg. The floor is the plainest loop over a Kafka client in Spark's Python workers, and Spark's own Parquet
-writer. For each, the seconds on the clock and the processor time of JVM and workers together are shown.
+The benchmark starts a broker on loopback and fills four partitions with messages of 830 bytes. Both contestants read
+the same offsets, in turns, in one Spark session with all cores. `ours` is `land`, with its checks, its ledger and its
+commit in Iceberg. `floor` is a simple loop over a Kafka client in Spark's Python workers, with Spark's Parquet writer.
+The result is the wall time, and the processor time of the JVM and its workers together.
 
     make bench
     PYTHONPATH=infra:tests python -m bench.land --messages 200000 --turns 3
@@ -53,7 +53,7 @@ topics = ["bench"]
 
 @dataclass(slots=True)
 class Turns:
-    """Seconds on the clock, and of processor time, of each turn of one contestant."""
+    """The wall seconds and the processor seconds of each turn of one contestant."""
 
     clock: list[float] = field(default_factory=list)
     processor: list[float] = field(default_factory=list)
@@ -67,7 +67,7 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The plainest loop: the messages of some ranges, as columns of bronze."""
+    """The simplest possible reader: it returns the messages of some offset ranges as columns of bronze."""
 
     bootstrap: str
     shares: tuple[PartitionRange, ...]
@@ -109,7 +109,7 @@ def _columns(messages: list) -> pa.RecordBatch:  # type: ignore[type-arg]  # a c
 
 
 def fill(broker: Broker, count: int) -> None:
-    """Produce messages of different content, a second apart."""
+    """Produce `count` messages with different contents and rising timestamps."""
     broker.create("bench", PARTITIONS)
     first = int(START.timestamp() * 1000)
     for partition in range(PARTITIONS):
@@ -120,7 +120,7 @@ def fill(broker: Broker, count: int) -> None:
 
 
 def _value(number: int) -> bytes:
-    """Bytes that compress like those of change messages, to about a sixth."""
+    """Return a message value that compresses like change messages, to about a sixth of its size."""
     row = b'{"id":%d,"customer":%d,"status":"paid","amount":"%d.%02d"}' % (
         number,
         number * 7919 % 100_003,
@@ -132,7 +132,7 @@ def _value(number: int) -> bytes:
 
 
 class Contest:
-    """Both contestants over the same recorded window; each turn of ours has an empty lake."""
+    """Runs both contestants over the same window. In each turn, `ours` begins with an empty lake."""
 
     def __init__(self, folder: Path, broker: Broker) -> None:
         self._folder, self._broker = folder, broker
@@ -155,7 +155,7 @@ class Contest:
             shutil.rmtree(str(each), ignore_errors=True)
 
     def forget_first(self) -> None:
-        """The first turn warms up."""
+        """Remove the results of the first turn, which only warms up."""
         for turns in (self.ours, self.floor):
             del turns.clock[0], turns.processor[0]
 

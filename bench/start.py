@@ -1,7 +1,7 @@
-"""How long commands take to start, against the libraries that they cannot do without.
+"""Measure how long commands take to start, compared with the import of the libraries that they need.
 
-`retable --help` needs typer and rich, `retable status` pyiceberg's SQL catalog. Both are measured by processor time, by
-turns, each in a new process; what counts is the ratio. `status` reads the lake of a small simulated shop.
+`retable --help` needs typer and rich, `retable status` needs pyiceberg's SQL catalog. A command and its import run in
+turns, each in a new process. The result is the ratio of their processor times. `status` reads a small simulated lake.
 
     python -m bench.start
 """
@@ -24,7 +24,7 @@ _PAIRS = {
 
 
 def processor_seconds(command: list[str], folder: Path) -> float:
-    """Run a command, and give the processor time of its process."""
+    """Run a command and return the processor time of its process, in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=folder, env={**os.environ, "COLUMNS": "100"}, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -32,7 +32,7 @@ def processor_seconds(command: list[str], folder: Path) -> float:
 
 
 def make_lake(folder: Path) -> None:
-    """Replay two hours of a simulated shop."""
+    """Make a lake with two replayed hours of a simulated shop."""
     note("a small lake")
     for words in (["simulate", ".", "--hours", "2", "--changes", "40"], ["run", "shop"]):
         subprocess.run([*_RETABLE, *words], cwd=folder, check=True, capture_output=True)

@@ -1,9 +1,9 @@
-"""`make audit`: what runs, as a bill of materials (CycloneDX), and its known advisories.
+"""`make audit`: write a bill of materials (CycloneDX) of all code that runs, and print its known advisories.
 
-Advisories come from OSV by package and version. An advisory that infra/advisories.toml accepts for this version, with
-the reason, is shown and fails nothing. What cannot be looked up, or has no known coordinates, is listed as unchecked.
+Advisories come from OSV, by package and version. infra/advisories.toml accepts advisories for a version, with a reason.
+An accepted advisory is printed and is no failure. A package without known coordinates is printed as unchecked.
 
-Ends with 1 if an advisory is open, with 3 if something is unchecked, else with 0.
+The exit code is 1 if an advisory is open, 3 if something is unchecked, else 0.
 """
 
 import argparse
@@ -37,7 +37,7 @@ _FILE = re.compile(r"(.+?)-(\d.*)\.jar")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Component:
-    """A Python package, or a Maven artifact (`group:artifact`); without a group it cannot be looked up."""
+    """A Python package, or a Maven artifact (`group:artifact`). An artifact without a group cannot be looked up."""
 
     ecosystem: str
     name: str
@@ -54,11 +54,11 @@ class Component:
 
 
 class Unanswered(Exception):
-    """The advisories could not be requested."""
+    """The advisories could not be fetched. The message says why."""
 
 
 def components(jars: Iterable[Path]) -> list[Component]:
-    """Give every pinned package, every pinned jar, and the artifacts inside the jars, each once."""
+    """Return every pinned package, every pinned jar, and the artifacts inside the jars, each once."""
     found = {
         Component("PyPI", _SIGNS.sub("-", name).lower(), version)
         for pins in (BUILD_TOOLS, PACKAGES)
@@ -74,7 +74,7 @@ def components(jars: Iterable[Path]) -> list[Component]:
 
 
 def _inside(jar: Path, *, is_pinned: bool) -> Iterator[Component]:
-    """What a jar declares itself to be, and what was shaded into it; a jar without a declaration has its file name."""
+    """Yield the artifacts that a jar declares: itself and those copied into it. Else use its file name."""
     with ZipFile(jar) as archive:
         poms = [archive.read(name).decode("utf-8", "replace") for name in archive.namelist() if _POM.fullmatch(name)]
     told = [dict(_PROPERTY.findall(pom)) for pom in poms]
@@ -94,7 +94,7 @@ def _groups() -> dict[str, str]:
 
 
 def bill_of_materials(found: Iterable[Component]) -> dict[str, Any]:
-    """Give the components as a CycloneDX 1.6 document."""
+    """Return the components as a CycloneDX 1.6 document."""
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -108,7 +108,7 @@ def bill_of_materials(found: Iterable[Component]) -> dict[str, Any]:
 
 
 def advisories(found: list[Component], address: str) -> dict[Component, list[str]]:
-    """Request the IDs of the advisories of each; Unanswered gives the reason if this fails."""
+    """Fetch the IDs of the advisories of each component from `address`. Raise Unanswered if this fails."""
     known: dict[Component, list[str]] = {}
     for start in range(0, len(found), _AT_ONCE):
         some = found[start : start + _AT_ONCE]
@@ -125,13 +125,13 @@ def advisories(found: list[Component], address: str) -> dict[Component, list[str
 
 
 def accepted() -> dict[tuple[str, str, str], str]:
-    """Read which advisories of which versions are accepted, and why: by ID, package and version."""
+    """Return the accepted advisories: from advisory ID, package and version to the reason."""
     rows = tomllib.loads(ACCEPTED.read_text(encoding="utf-8"))["accepted"]
     return {(advisory, row["package"], row["version"]): row["why"] for row in rows for advisory in row["advisories"]}
 
 
 def audit(found: list[Component], address: str) -> int:
-    """Print what is open, accepted and unchecked; give the exit code."""
+    """Print the open, accepted and unchecked advisories of these components. Return the exit code."""
     unknown = [each for each in found if not each.is_known]
     for each in unknown:
         print(f"unchecked: {each.name} {each.version}: its jar does not declare its group")

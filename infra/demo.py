@@ -27,12 +27,12 @@ MART_TASKS = ("complete", "build")
 
 LOCAL_BUNDLE = "airflow.dag_processing.bundles.local.LocalDagBundle"
 SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Options for a cheap JVM start: in a job of seconds the optimizing compiler costs twice what it saves."""
+"""JVM options for a fast start. In a job of a few seconds, the optimizing compiler costs twice what it saves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run of a DAG for the interval that ends at `end`; `words` name it, `tasks` is the number of its tasks."""
+    """A run of a DAG for the interval that ends at `end`. `words` is its name for people. `tasks` counts its tasks."""
 
     dag_id: str
     end: datetime
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def _replay_mariadb(settings: Settings, lake: Lake, env: dict[str, str]) -> bool:
-    """Replay the genuine log and show gold next to the server's tables; false if a table that is not held differs."""
+    """Replay the genuine log and compare gold with the server. Return False if a table differs and is not held."""
     source = settings.source(demo_source.SOURCE)
     hours = len(demo_source.HOURS)
     console.print(f"[bold]1. {hours} hours of a MariaDB change log, read by Canal[/]: var/demo/landing")
@@ -71,7 +71,7 @@ def _replay_mariadb(settings: Settings, lake: Lake, env: dict[str, str]) -> bool
 
 
 def _replay_shop(settings: Settings, lake: Lake, env: dict[str, str]) -> bool:
-    """Replay the shop and build the mart after its sensor; false if anything differs from the shop itself."""
+    """Replay the shop, then build the mart. Return False if gold or the mart differs from the shop."""
     source = settings.source(demo_shop.SOURCE)
     runs = _hours(source, demo_shop.HOURS)
     through = runs[-1].end
@@ -103,7 +103,7 @@ def _hours(source: SourceSettings, hours: int) -> list[Run]:
 
 # --- Airflow ---------------------------------------------------------------------------------------------------------
 def _prepare_airflow() -> dict[str, str]:
-    """Give the demo's Airflow a separate metadata database, and its environment; no daemon is started."""
+    """Make a separate metadata database for the demo's Airflow. Return its environment. No daemon is started."""
     folders = {"dags-folder": demo_source.ROOT / "dags", "demo": DAGS}
     bundles = [
         {"name": name, "classpath": LOCAL_BUNDLE, "kwargs": {"path": str(path)}} for name, path in folders.items()

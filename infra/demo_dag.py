@@ -1,4 +1,4 @@
-"""Run DAGs of the demo for the ends of intervals, given as DAG@END, in one process; demo.py starts this.
+"""Run DAGs of the demo in one process. An argument DAG@END names a DAG and the end of its interval. demo.py starts it.
 
 Airflow's own output goes to stderr; stdout has one JSON line for every task that begins or ends.
 """

@@ -1,4 +1,4 @@
-"""The demo's second source: a simulated shop with its truth, read with delivery faults, and the mart."""
+"""The demo's second source, a simulated shop with late and repeated messages, its truth, and the mart on top of it."""
 
 import random
 from collections import Counter
@@ -35,7 +35,7 @@ HOURS = 2
 MART = "mart_webshop.orders_per_customer"
 
 DELIVERY = Delivery(partitions=3, late=0.05, repeated=0.05)
-"""Every message goes to any of three partitions, so halves of an update are apart; one in twenty is late or twice."""
+"""Each message goes to a random partition, so the halves of an update are apart. 5% are late and 5% are repeated."""
 
 OWN = {
     'SOURCE = "erp"': f'SOURCE = "{SOURCE}"',
@@ -46,7 +46,7 @@ OWN = {
     '("amount", "sum")': '("total", "sum")',
     "deadline=timedelta(hours=2)": "deadline=timedelta(minutes=1)",
 }
-"""The user's parts of the example DAG (source, tables, columns, mart, deadline), with their values here."""
+"""The texts of the example DAG that a user must replace (source, tables, mart, …), with their values for the demo."""
 
 SCHEMA_CHANGES = ("add_column", "rename_column", "widen_column", "drop_column", "move_column", "relax")
 
@@ -58,14 +58,14 @@ _MOST_LINES = 20
 
 
 def play(first: datetime) -> History:
-    """Run the shop for its hours from `first` on; except for its clock it is the same every time."""
+    """Run the shop for `HOURS` hours from `first` on and return its history. Only `first` changes it."""
     length, start = timedelta(hours=HOURS) // timedelta(milliseconds=1), _milliseconds(first)
     clock = Clock(start, length // (_ACTIONS + 1), start + length)
     return simulate(random.Random(_SEED), _ACTIONS, kinds=_KINDS, rows=_LOADED_ROWS, clock=clock, database=DATABASE)
 
 
 def write_landing(folder: Path, first: datetime) -> None:
-    """Write what the queue holds of each hour; the last message is the heartbeat that proves the last hour's end."""
+    """Write the messages of each hour as a file. The last message is a heartbeat, which proves the last hour's end."""
     stream = streamx_json.write(play(first), streamx_json.Options(updates="halves", row_ids=False))
     cuts = hour_cuts(stream, _milliseconds(first), HOURS)
     write_objects(deliver(stream, random.Random(_SEED), DELIVERY, cuts=cuts, topic=SOURCE), folder, first, SOURCE)
@@ -76,7 +76,7 @@ def _milliseconds(time: datetime) -> int:
 
 
 def differences(lake: Lake, truth: Truth) -> dict[str, list[str]]:
-    """Give, by gold name, the rows that gold does not have as often as the shop: no more than 20 per table."""
+    """Return, by gold name, rows that gold and the shop have in different numbers: at most 20 per table."""
     expected = {gold_table(lake.settings.lake, TableName(DATABASE, None, name)): name for name in truth.names()}
     published = {name for name, state in gold_states(lake).items() if state.source == SOURCE}
     found = {name: list(islice(_compare(lake, name, truth, expected[name]), _MOST_LINES)) for name in expected}
@@ -97,7 +97,7 @@ def _compare(lake: Lake, gold: str, truth: Truth, table: str) -> Iterator[str]:
 
 # --- the mart --------------------------------------------------------------------------------------------------------
 def write_mart_dag(folder: Path) -> None:
-    """Copy the example's DAG and name the shop's own tables in it, as its docstring asks a user to."""
+    """Copy the example DAG into a folder, with the shop's tables in it, as the docstring of the DAG asks its users."""
     text = EXAMPLE.read_text(encoding="utf-8")
     for theirs, ours in OWN.items():
         if text.count(theirs) != 1:
@@ -108,11 +108,11 @@ def write_mart_dag(folder: Path) -> None:
 
 
 MartRow = tuple[Decimal, int | None, Decimal | None]
-"""A customer's id, the number of their orders and the sum of their amounts; None if there is no order."""
+"""A customer's id, the number of orders and the sum of their amounts. Without an order, both are None."""
 
 
 def mart_truth(truth: Truth) -> list[MartRow]:
-    """Count the orders of each customer in the shop itself, by id."""
+    """Return the expected rows of the mart, from the contents of the shop, ordered by customer."""
     totals: dict[str, list[Decimal]] = {str(row["id"]): [] for row in truth.rows("customers")}
     for row in truth.rows("orders"):
         if (customer := str(row["customer"])) in totals:
@@ -124,7 +124,7 @@ def mart_truth(truth: Truth) -> list[MartRow]:
 
 
 def mart_rows(lake: Lake, through: datetime) -> list[MartRow]:
-    """Read the mart's rows of the interval that ends at `through`, by id."""
+    """Return the mart's rows of the interval that ends at `through`, ordered by customer."""
     rows = lake.load(MART).scan(f"through = '{through.isoformat()}'").to_arrow().to_pylist()
     return sorted(((row["id"], row["orders"], row["amount"]) for row in rows), key=_customer)
 

@@ -1,4 +1,4 @@
-"""What the demo shows of the lake: windows, watermark, gold next to the truth, the mart."""
+"""Print what the demo shows of the lake: windows, watermark, gold compared with the truth, and the mart."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -39,7 +39,7 @@ def _spell(counts: dict[str, int]) -> str:
 
 # --- gold ------------------------------------------------------------------------------------------------------------
 def show_gold(lake: Lake, source: str, found: Mapping[str, Sequence[str]]) -> None:
-    """Show every gold table of a source next to the source's own; `found` has the differences by gold name."""
+    """Print every gold table of a source, compared with the source. `found` has the differences by gold name."""
     published = [gold for gold in list_gold(lake) if gold.state.source == source]
     table = Table("gold table", "rows", "state", "against the source's own table", title="\nGold")
     for gold in published:
@@ -69,9 +69,8 @@ def _show_held(published: list[PublishedTable]) -> None:
             console.print(f"  Next: {escape(hold.remedy)}")
 
 
-# Show up to when all tables of a source are complete, and the evidence; false if that is before `through`.
 def show_watermark(lake: Lake, source: SourceSettings, through: datetime) -> bool:
-    """Show up to when all tables of a source are complete, and the evidence; false if that is before `through`."""
+    """Print the watermark of a source and its evidence. Return False if the watermark is before `through`."""
     facts = read_facts(lake, source, tables_of(lake, source.name))
     verdict = judge([facts], through, "row")
     last = {partition_name(row): row for row in read_evidence(lake, source.name)}
@@ -97,7 +96,7 @@ def _rule(source: SourceSettings) -> str:
 
 # --- the mart --------------------------------------------------------------------------------------------------------
 def show_mart(name: str, rows: Sequence[MartRow], truth: Sequence[MartRow]) -> bool:
-    """Show the mart's first rows, those with most orders; false if it differs from the shop's own count."""
+    """Print the rows of the mart with most orders. Return False if the mart differs from `truth`."""
     table = Table("customer", "orders", "amount", title=f"\n{name}, built after the gate: its first rows")
     for customer, orders, amount in sorted(rows, key=lambda row: -(row[1] or 0))[:FIRST_ROWS]:
         table.add_row(str(customer), "" if orders is None else str(orders), "" if amount is None else f"{amount:,}")

@@ -1,4 +1,4 @@
-"""The demo's sources: a genuine change log, split at its checkpoints into objects of one hour each, and a shop."""
+"""Write the messages of the demo's sources: a genuine change log, split into files of one hour, and a shop."""
 
 import gzip
 import json
@@ -16,13 +16,13 @@ SETTINGS = FOLDER / "retable.toml"
 SOURCE = "demo"
 
 HOURS = ("cp1_dml", "cp3_types", "final")
-"""The checkpoints at which an hour ends; the last hour also includes what follows its checkpoint."""
+"""The checkpoints of the log at which the hours end. The last hour also has all messages after its checkpoint."""
 
 
 def prepare() -> Path:
-    """Write the hours, the newest of which is the last full hour, and the settings that read them; give the settings.
+    """Write the messages of both sources and the settings that read them. Return the path of the settings.
 
-    The log's hours and the shop's end together.
+    The newest hour of both sources is the last full hour before now. If the settings exist, nothing is written.
     """
     if not SETTINGS.exists():
         now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
@@ -42,7 +42,7 @@ def prepare() -> Path:
 
 
 def cut(stream: Iterable[str], checkpoints: Iterable[str]) -> Iterator[list[str]]:
-    """Split a stream after each checkpoint's marker row; what follows the last marker is in the last part."""
+    """Split a stream after the marker row of each checkpoint. The last part has all lines up to the end."""
     lines = iter(stream)
     *earlier, _ = checkpoints
     for checkpoint in earlier:

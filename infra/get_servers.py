@@ -1,4 +1,4 @@
-"""Get the servers that tests start and that need no root, and say which system packages the others are.
+"""Get the servers that tests start and that need no root. Print the system packages that have the other servers.
 
 The jars of Iceberg's REST catalog, each compared with its pin, and our launcher for it go into `.servers/rest`; those
 of Kafka's broker into `.servers/kafka`; an S3 store into `.servers/store`. It needs Maven and Java 17. Does nothing if
@@ -47,11 +47,11 @@ _WANTED = (
     ("org.slf4j", "slf4j-simple", "2.0.17", None),
 )
 _BESIDE = ("jars/*sqlite-jdbc-*.jar", "**/pyspark/jars/hadoop-client-*.jar")
-"""What the REST catalog needs and Spark has already."""
+"""Jars that the REST catalog needs and that are installed with Spark already."""
 
 
 def rest_classpath() -> str:
-    """Give the class path of the REST catalog; ServerError: `make servers` has not run."""
+    """Return the class path of the REST catalog. Raise ServerError if `make servers` has not run."""
     beside = [str(jar) for pattern in _BESIDE for jar in sorted((ROOT / ".venv").glob(pattern))]
     if not (REST / LAUNCHER.with_suffix(".class").name).exists():
         raise ServerError(f"Iceberg's REST catalog is not in {REST}; run `make servers`")
@@ -59,7 +59,7 @@ def rest_classpath() -> str:
 
 
 def install_rest() -> Path:
-    """Get the REST catalog's jars and compile its launcher; ServerError says what is missing."""
+    """Get the REST catalog's jars, compile its launcher and return the folder. Raise ServerError if this fails."""
     pins = read_pins(PINS.read_text(encoding="utf-8"))
     if digests(REST) != pins:
         REST.parent.mkdir(exist_ok=True)
@@ -76,7 +76,7 @@ def install_rest() -> Path:
 
 
 def copy_jars(work: Path) -> Path:
-    """Let Maven copy the REST catalog and its dependencies into a folder inside `work`."""
+    """Let Maven copy the REST catalog and its dependencies into a new folder in `work`. Return the folder."""
     maven = shutil.which("mvn")
     if maven is None:
         raise ServerError(NO_MAVEN)

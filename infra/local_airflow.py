@@ -39,11 +39,11 @@ console = Console()
 
 
 class AirflowError(Exception):
-    """Why Airflow did not start, and what to do."""
+    """Airflow did not start. The message says why, and what to do."""
 
 
 def environment(home: Path, settings: Path, port: int = 8080) -> dict[str, str]:
-    """Give an Airflow its environment: nothing of another Airflow, nothing beyond loopback."""
+    """Return the environment variables for an Airflow in `home`. It uses only loopback and no other Airflow."""
     address = f"http://127.0.0.1:{port}"
     own = {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -67,7 +67,7 @@ def environment(home: Path, settings: Path, port: int = 8080) -> dict[str, str]:
 
 
 def prepare(home: Path, env: Mapping[str, str]) -> None:
-    """Make the metadata database and the pool, whose one slot is Spark's."""
+    """Make the metadata database, and the pool with one slot for Spark jobs. Raise AirflowError if this fails."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (home / "prepare.log").open("w") as log:
         for command in (["db", "migrate"], ["pools", "set", "retable_spark", "1", "Spark jobs that may run at once"]):
@@ -97,7 +97,7 @@ def up(port: int) -> None:
 
 
 def down() -> None:
-    """Ask the components to end, then kill what is left of them, including a running Spark job."""
+    """Ask the components of Airflow to end. Then kill all that still run, including a running Spark job."""
     ours = running()
     with console.status("stopping Airflow …"):
         for process in ours:
@@ -112,7 +112,7 @@ def down() -> None:
 
 
 def running() -> list[psutil.Process]:
-    """Find every process that `up` started, and their children, whatever their parent is now, by session."""
+    """Return every process that `up` started, and their children. Sessions identify them, also without their parent."""
     sessions, found = _sessions(), []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
@@ -123,7 +123,7 @@ def running() -> list[psutil.Process]:
 
 
 def _sessions() -> dict[int, float]:
-    """Give the recorded components and their start times: a later process may have got an old number."""
+    """Return the start times of recorded components by process ID. An ID that another process has now is left out."""
     if not PIDS.exists():
         return {}
     recorded: dict[str, tuple[int, float]] = json.loads(PIDS.read_text())
@@ -155,7 +155,7 @@ def _check_port(port: int) -> None:
 
 
 def _write_password() -> None:
-    """Choose the admin's password once; Airflow itself would print it into a file that all users can read."""
+    """Choose the admin's password once. Airflow itself would write it to a file that all users can read."""
     if not PASSWORD.exists():
         PASSWORD.touch(mode=0o600)
         PASSWORD.write_text(json.dumps({"admin": secrets.token_urlsafe(12)}))

@@ -38,21 +38,21 @@ Run `make servers` again. If it stays so, do not trust the source of the jars.""
 
 
 class ServerError(Exception):
-    """What is missing, and how to get it."""
+    """A server could not be installed. The message says what is missing, and how to get it."""
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Give the sha256 of every jar of a folder by its name."""
+    """Return the sha256 of every jar in a folder, by the name of the jar."""
     return {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in sorted(folder.glob("*.jar"))}
 
 
 def read_pins(text: str) -> dict[str, str]:
-    """Read infra/servers_kafka.sha256: the sha256 of every jar by its name."""
+    """Read a file such as infra/servers_kafka.sha256. Return the sha256 of every jar by its name."""
     return {name: digest for digest, name in (line.split() for line in text.splitlines())}
 
 
 def install_kafka() -> Path:
-    """Give the folder of the broker's jars; ServerError says what is missing, or that a jar differs from its pin."""
+    """Install the broker's jars and return their folder. Raise ServerError if Maven is missing or a jar is wrong."""
     pins = read_pins(PINS.read_text(encoding="utf-8"))
     if digests(JARS) == pins:
         return JARS

@@ -26,7 +26,7 @@ _ARTIFACT = f"org.gaul:s3proxy:{VERSION}:jar:jar-with-dependencies"
 
 
 def install_store() -> Path:
-    """Give the jar of the store; ServerError says what is missing, or that the jar differs from its pin."""
+    """Install the jar of the store and return its path. Raise ServerError if Maven is missing or the jar is wrong."""
     if not STORE.exists():
         STORE.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=STORE.parent) as work:

@@ -1,1 +1,1 @@
-"""The cost of a replay: Retable, and others, on the same changes of the same tables."""
+"""Measure a replay: Retable and other methods apply the same changes to the same tables."""

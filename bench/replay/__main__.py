@@ -1,10 +1,10 @@
-"""The cost of replaying changes, and its growth: Retable, and others, on the same changes.
+"""Measure what it costs to replay changes, and how the cost grows, for Retable and for other methods.
 
-Every contestant applies the same batches in the same run, by turns, on a separate table; the results are compared by
-content. Retable reads the images of silver, which its own land and decode made of messages. The others get typed rows
-at no cost, and stock MERGE has shuffle hash joins, which suit it best. The floor reads the keys once, joins them, and
-writes the changes' rows once: no method that looks keys up can be faster, unless it need not read all keys. Seconds are
-wall seconds, medians over batches; a ratio is the median of those of the single batches.
+All contestants apply the same batches in the same run, in turns, each to a separate table. The contents of the tables
+are compared. Retable reads silver, which its own land and decode made from messages. The others get typed rows at no
+cost. Stock MERGE uses shuffle hash joins, which are best for it. The floor reads all keys once, joins them, and writes
+the new rows once. No method that reads all keys can be faster. Seconds are wall seconds, as medians over the batches. A
+ratio is the median of the ratios of the batches.
 
     make bench
     python -m bench.replay --full
@@ -23,12 +23,12 @@ from bench.replay.feed import start_spark
 from bench.replay.measure import ratio, say, seconds, show
 
 PATTERNS = {"random": 1.0, "recent": 0.05}
-"""Updates and deletes are of all keys, or of the newest twentieth."""
+"""The share of the newest keys that updates and deletes choose from: all keys, or a twentieth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The size of each workload. `hour` and `day`: the number of tables, rows of each, and changes."""
+    """The size of each workload. `hour` and `day` are each: number of tables, rows per table, number of changes."""
 
     rows: int
     changes: int
@@ -45,7 +45,7 @@ FULL = Sizes(10_000_000, 200_000, 5, 500, 1_000_000, (100, 20_000, 1_000_000), (
 
 @dataclass(slots=True)
 class Bench:
-    """The workloads, each in a folder that is deleted at its end."""
+    """The workloads, one method each. `folder` is a new folder that is deleted after the workload."""
 
     sizes: Sizes
 
@@ -56,7 +56,7 @@ class Bench:
         self._batches("recent", folder)
 
     def growth(self, folder: Path) -> None:
-        """The same changes on tables of a tenth, one and four times the rows: Retable and the floor."""
+        """Apply the same changes to tables with a tenth, one and four times the rows, with Retable and the floor."""
         found: dict[tuple[str, int], batches.Result] = {}
         sizes = [self.sizes.rows // 10, self.sizes.rows, self.sizes.rows * 4]
         for pattern, newest in PATTERNS.items():

@@ -1,4 +1,4 @@
-"""Successive batches on one big table, every contestant in turn; then a full read against a freshly compacted table."""
+"""Measure batches of changes on one big table, for all contestants in turns, and then a full read of each table."""
 
 import statistics
 from collections.abc import Sequence
@@ -34,7 +34,11 @@ Measured = dict[str, list[float]]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """The number of rows and of changes per batch; updates and deletes are all among this share of the newest keys."""
+    """The size of the table and of the batches.
+
+    Updates and deletes choose only from the newest keys; `newest` is their share, from 0 to 1. If `all_of_them` is
+    false, only Retable and the floor take part.
+    """
 
     name: str
     rows: int
@@ -46,7 +50,11 @@ class Workload:
 
 @dataclass(slots=True)
 class Result:
-    """By contestant and batch: wall and processor seconds, bytes written; and the size of the changes as Parquet."""
+    """The costs by contestant and batch: wall seconds, processor seconds, and written bytes.
+
+    `changed` is the size of all changes as Parquet. `reads` has the seconds of full reads, `steps` the steps of each
+    replay, `from_silver` the seconds of a replay into an empty table.
+    """
 
     seconds: Measured = field(default_factory=dict)
     processor: Measured = field(default_factory=dict)
@@ -62,7 +70,7 @@ def base_of(rows: int) -> str:
 
 
 def measure(workload: Workload, folder: Path) -> Result:
-    """Let every contestant apply the same batches, in rotating order; their results must be equal."""
+    """Let every contestant apply the same batches, in rotating order. Raise RuntimeError if their tables differ."""
     feed, alone = open_feeds(folder, "big", "alone")
     orders = Orders.of("big", "orders", workload.rows, seed=7)
     note(f"{workload.name}: {workload.rows:,} rows, for each contestant")
@@ -87,7 +95,7 @@ def measure(workload: Workload, folder: Path) -> Result:
 
 
 def typed_view(spark: SparkSession, changes: Changes, path: Path) -> str:
-    """Write changes as typed rows, and give the view of them; no contestant's time includes this."""
+    """Write changes as typed rows and return the name of a view of them. This time is not measured."""
     pq.write_table(changes.typed(), path, compression="zstd")
     frame = spark.read.schema(from_arrow_schema(TYPED, prefer_timestamp_ntz=True)).parquet(str(path))
     frame.createOrReplaceTempView(path.stem)
@@ -95,7 +103,7 @@ def typed_view(spark: SparkSession, changes: Changes, path: Path) -> str:
 
 
 def _start(feed: Feed, workload: Workload) -> list[Contestant]:
-    """Fill a table for each; those of stock Iceberg begin with the floor's files."""
+    """Fill a table for each contestant. Tables of stock Iceberg use the data files of the floor's table."""
     ours, below, base = Retable(feed, "orders"), floor(feed.spark, "orders"), base_of(workload.rows)
     ours.start(base)
     below.start(base)
@@ -119,21 +127,21 @@ def _take_turns(contestants: Sequence[Contestant], batch: Batch, spark: SparkSes
 
 
 def _into_nothing(alone: Feed, orders: Orders, changes: Changes) -> float:
-    """Replay the same changes into an empty table: from silver to typed rows, without anything to look up."""
+    """Replay the same changes into an empty table, which has no keys to look up. Return the seconds."""
     apart = Orders("alone", "orders", 0, orders.versions)
     alone.replay(alone.deliver([apart.create(alone.position)], 1))
     return alone.replay(alone.deliver(apart.messages(changes, alone.position), len(changes))).seconds
 
 
 def _check(spark: SparkSession, contestants: Sequence[Contestant]) -> None:
-    """Check that all rows are equal, except the floor's, which are no result."""
+    """Raise RuntimeError if the contestants' tables differ. The floor's table is not compared."""
     found = {each.name: content(spark, each.table) for each in contestants if not isinstance(each, Floor)}
     if len(set(found.values())) != 1:
         raise RuntimeError(f"the contestants disagree: {found}")
 
 
 def _read(spark: SparkSession, contestants: Sequence[Contestant]) -> Measured:
-    """Read all columns of all rows of a table to nowhere, by turns with the same rows freshly written."""
+    """Read each table in full, in turns with a freshly compacted table of the same rows. Return the seconds."""
     compact = f"{CATALOG}.stock.compact"
     ours = contestants[0].table
     rows = spark.table(ours).repartitionByRange(max(1, _count(spark, ours) // ROWS_A_FILE), "id")
@@ -158,7 +166,7 @@ def _count(spark: SparkSession, table: str) -> int:
 
 
 def report(workload: Workload, result: Result) -> None:
-    """Print the results of a workload."""
+    """Print the results of a workload as tables."""
     ours = result.seconds["Retable"]
     rows = [
         [

@@ -1,4 +1,4 @@
-"""The contestants that apply changes to a table: Retable from silver, the others from typed rows at no cost."""
+"""The contestants that apply changes to a table. Retable reads silver. The others get typed rows at no cost."""
 
 from dataclasses import dataclass
 from time import perf_counter
@@ -18,9 +18,9 @@ LAST = f"""
 SELECT op, {NAMES} FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY position DESC) AS turn FROM {{changes}})
 WHERE turn = 1
 """
-"""Each key's last change, for contestants that cannot apply several changes of one key."""
+"""A query for the last change of each key, for contestants that cannot apply several changes of one key."""
 _SETTINGS = {"spark.sql.join.preferSortMergeJoin": "false"}
-"""Shuffle hash joins save merge-on-read a quarter of its processor time, and cost the other statements nothing."""
+"""Use shuffle hash joins: merge-on-read then needs a quarter less processor time, the other statements no more."""
 _MERGE = """
 MERGE INTO {table} AS t USING ({changes}) AS s ON t.id = s.id
 WHEN MATCHED AND s.op = 'D' THEN DELETE
@@ -44,7 +44,7 @@ _PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Changes of one table, as a window of silver and as a view of typed rows; `once`: no key occurs twice."""
+    """Changes of one table, as a window of silver and as a view of typed rows. `once`: no key occurs twice."""
 
     window: str
     view: str
@@ -56,7 +56,7 @@ class Batch:
 
 
 class Contestant(Protocol):
-    """A contestant with a separate table, to which it applies one batch after another."""
+    """A method that applies one batch after another to its own table."""
 
     name: str
 
@@ -64,12 +64,12 @@ class Contestant(Protocol):
     def table(self) -> str: ...
 
     def apply(self, batch: Batch) -> float:
-        """Apply a batch; gives its wall seconds."""
+        """Apply a batch and return the wall seconds."""
 
 
 @dataclass(slots=True)
 class Retable:
-    """The replay itself, from silver; its table is made by its statement and then filled at once."""
+    """Retable's replay, from silver. A CREATE TABLE message makes its table; the first rows are written directly."""
 
     feed: Feed
     orders: str
@@ -90,7 +90,7 @@ class Retable:
 
 @dataclass(slots=True)
 class Stock:
-    """Iceberg's own statements, one or several, on a table of format v3 without any part of Retable."""
+    """Iceberg's own SQL statements on a table of format v3, without any part of Retable."""
 
     spark: SparkSession
     orders: str
@@ -107,7 +107,7 @@ class Stock:
         self._create(f" AS {base}")
 
     def start_like(self, other: "Stock") -> None:
-        """Begin with the files of another table, which are never deleted."""
+        """Make the table from the data files of another table. These files must stay."""
         columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in self._fields(other))
         self._create("", f" ({columns})")
         files = f"`parquet`.`{location(self.spark, other.table)}/data`"
@@ -138,9 +138,9 @@ class Stock:
 
 @dataclass(slots=True)
 class Floor(Stock):
-    """The minimum for any method that looks keys up: read and join the keys once, write the changes' rows once.
+    """The least that a method must do that looks keys up: read and join all keys once, write the new rows once.
 
-    It deletes nothing, so its table is no result.
+    It deletes nothing, so the content of its table is not correct.
     """
 
     def apply(self, batch: Batch) -> float:
@@ -170,12 +170,12 @@ def floor(spark: SparkSession, orders: str) -> Floor:
 
 
 def content(spark: SparkSession, table: str) -> tuple[int, ...]:
-    """Digest a table's rows."""
+    """Return a digest of the rows of a table."""
     return content_of(spark.table(table))
 
 
 def content_of(rows: DataFrame) -> tuple[int, ...]:
-    """Digest rows in no order: their number, and two sums over the hash of each."""
+    """Return a digest that does not depend on the order of rows: their number, and two sums of their hashes."""
     digest = sf.xxhash64(*(sf.col(name) for name in COLUMNS))
     row = rows.agg(sf.count("*"), sf.sum(digest.cast("decimal(38,0)")), sf.bit_xor(digest)).collect()[0]
     return tuple(int(value or 0) for value in row)

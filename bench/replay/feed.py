@@ -1,4 +1,4 @@
-"""A lake for one workload: its sources' messages landed and decoded by Retable itself, then replayed with timing."""
+"""Make a lake for one workload. Retable lands, decodes and replays the messages, and each stage is timed."""
 
 import os
 import sys
@@ -30,7 +30,7 @@ FIRST = datetime(2026, 3, 1, tzinfo=UTC)
 NOW = datetime(2026, 3, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 FILES = 4
-"""The number of objects of a window's messages."""
+"""The number of files into which the messages of a window are written."""
 _BINLOG_START = 1_000_000_000
 _ANY_LAKE = Settings.model_validate({"lake": {"catalog": "sqlite:////lake/catalog.db", "warehouse": "/lake"}})
 _PROJECT = """
@@ -50,7 +50,7 @@ _SEQUENCE = "named_struct('epoch', 0, 'hi', CAST({hi} AS DECIMAL(38,0)), 'lo', C
 
 
 def start_spark(memory: str) -> SparkContext:
-    """Start Spark on all cores, with more memory than Retable uses, so that no contestant suffers from a lack."""
+    """Start Spark on all cores with `memory` for the driver. It should be enough for every contestant."""
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
     conf = SparkConf(loadDefaults=False).setAll(list(submit_conf(_ANY_LAKE).items()))
     conf.setMaster("local[*]").setAppName("retable bench").set("spark.driver.memory", memory)
@@ -62,7 +62,7 @@ def start_spark(memory: str) -> SparkContext:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One replay: its wall seconds, its report, and the seconds until each step that it reported."""
+    """One replay: its wall seconds, its report, and for each reported step the seconds since its begin."""
 
     seconds: float
     report: StageReport
@@ -71,7 +71,7 @@ class Replayed:
 
 @dataclass(slots=True, kw_only=True)
 class Feed:
-    """One source. `seconds` and `processor` sum its stages' time, `source_bytes` is the size of its messages."""
+    """One source. `seconds` and `processor` have the wall and processor time by stage. `offset` is the next offset."""
 
     lake: Lake
     spark: SparkSession
@@ -92,7 +92,7 @@ class Feed:
         return _BINLOG_START + self.offset
 
     def deliver(self, messages: Iterable[str], count: int) -> str:
-        """Land and decode the next window, which has these messages; gives its name."""
+        """Write these messages as the next window, land and decode it, and return its name. `count` is their number."""
         hour = FIRST + len(self.windows) * HOUR
         self._write(messages, count, hour)
         now = record_windows(self.lake, self.source, lambda: list_objects(self.source), hour + HOUR, NOW)
@@ -106,7 +106,7 @@ class Feed:
         return window
 
     def replay(self, window: str) -> Replayed:
-        """Replay a window; none of its rows may be held or rejected."""
+        """Replay a window. Raise RuntimeError if rows are held, rejected or pending."""
         steps: list[tuple[str, float]] = []
         began = perf_counter()
 
@@ -121,7 +121,7 @@ class Feed:
         return Replayed(seconds, report, steps)
 
     def seed(self, table: str, base: str) -> None:
-        """Put rows into gold at once, into a table made by its statement: they follow the last message."""
+        """Write the rows of the query `base` directly into a gold table, as if the last message had changed them."""
         columns = self.spark.table(self.gold(table)).columns
         rows = self.spark.sql(f"SELECT *, {_SEQUENCE.format(hi=self.position - 1)} FROM ({base})")
         rows.select(*columns).writeTo(self.gold(table)).append()
@@ -157,7 +157,7 @@ _ENCODE: Callable[[object], bytes] = msgspec.json.Encoder().encode
 
 
 def open_feeds(folder: Path, *names: str) -> list[Feed]:
-    """Make a lake in an empty folder with a separate session, and a source of each name."""
+    """Make a lake in a new folder, with a separate Spark session and one source for each name. Return the sources."""
     folder.mkdir(parents=True)
     text = _PROJECT + "".join(_SOURCE.format(name=name) for name in names)
     (folder / "retable.toml").write_text(text, encoding="utf-8")

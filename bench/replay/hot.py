@@ -1,4 +1,4 @@
-"""One small table whose keys change many times inside one window."""
+"""Measure a small table whose keys change many times in one window."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ Result = dict[str, list[float]]
 
 
 def measure(keys: int, changes: int, folder: Path) -> Result:
-    """Wall seconds by contestant; a contestant that cannot apply several changes of one key first reduces them."""
+    """Return the wall seconds by contestant. Stock MERGE first selects the last change of each key."""
     (feed,) = open_feeds(folder, "hot")
     orders = Orders.of("hot", "orders", keys, seed=3)
     feed.replay(feed.deliver([orders.create(feed.position)], 1))

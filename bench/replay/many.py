@@ -1,4 +1,4 @@
-"""Many small tables that all change a little: Retable against stock MERGE with as many threads, memory measured."""
+"""Measure time and memory for many small tables that all change a little: Retable, and stock MERGE in threads."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +23,7 @@ ROWS = 200
 
 @dataclass(slots=True)
 class Round:
-    """The results of a round: wall seconds, the live heap after it, and the most memory during it."""
+    """The cost of a round: wall seconds, live bytes in the JVM's heap after it, and the peak of memory during it."""
 
     seconds: float
     heap: int
@@ -32,13 +32,13 @@ class Round:
 
 @dataclass(slots=True)
 class Result:
-    """Rounds by contestant."""
+    """The rounds of each contestant."""
 
     rounds: dict[str, list[Round]] = field(default_factory=dict)
 
 
 def measure(tables: int, changes: int, rounds: int, folder: Path) -> Result:
-    """Let both change all tables, in turns; their results must be equal."""
+    """Let both contestants change all tables, in turns. Raise RuntimeError if their tables differ at the end."""
     (feed,) = open_feeds(folder, "small")
     orders = [Orders.of("small", f"t{number:03}", ROWS, seed=number) for number in range(tables)]
     note(f"{tables} small tables")
@@ -64,7 +64,7 @@ def measure(tables: int, changes: int, rounds: int, folder: Path) -> Result:
 
 
 def _everything(orders: list[Orders], feed: Feed) -> chain[str]:
-    """Each table's statement, and its rows as inserts."""
+    """Return the messages that create each table and insert its rows."""
     first, last = feed.position, feed.position + len(orders)
     creates = (each.create(first + number) for number, each in enumerate(orders))
     loads = (each.messages(each.load(), last + number * ROWS) for number, each in enumerate(orders))
@@ -80,7 +80,7 @@ def _messages(orders: list[Orders], told: list[Changes], feed: Feed) -> chain[st
 
 
 def _local_view(spark: SparkSession, table: str, changes: Changes) -> str:
-    """The rows of a few changes are in the driver already, so nothing is read for them."""
+    """Return the name of a view of the changes. It is local to the driver, so that Spark reads no file for it."""
     frame = spark.createDataFrame(changes.typed(), from_arrow_schema(TYPED, prefer_timestamp_ntz=True))
     frame.createOrReplaceTempView(f"changes_{table}")
     return f"changes_{table}"
@@ -101,7 +101,7 @@ def _at_once(acts: Sequence[Callable[[], object]]) -> None:
 
 
 def _check(feed: Feed, orders: list[Orders], stock: list[Stock], share: int = 50) -> None:
-    """Compare all tables, so many at a time."""
+    """Compare all tables, `share` tables at a time. Raise RuntimeError if they differ."""
     ours = [Retable(feed, each.table) for each in orders]
     for start in range(0, len(orders), share):
         pair = [_together(feed.spark, [each.table for each in side[start : start + share]]) for side in (ours, stock)]

@@ -1,4 +1,4 @@
-"""Bytes on disk, memory in use, and printed tables."""
+"""Measure time, bytes on disk and memory, and print tables."""
 
 import statistics
 import sys
@@ -22,7 +22,7 @@ def say(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print what is being done."""
+    """Print what the benchmark is doing, to stderr."""
     sys.stderr.write(f"  {text}\n")
     sys.stderr.flush()
 
@@ -35,13 +35,13 @@ def show(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
 
 
 def seconds(values: Sequence[float]) -> str:
-    """The median, and all values if there are several."""
+    """Return the median as text. If there are several values, all follow in parentheses."""
     middle = f"{statistics.median(values):.2f}"
     return middle if len(values) == 1 else f"{middle} ({' '.join(f'{value:.1f}' for value in values)})"
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> str:
-    """The median of the ratios of each turn's pair: other load affects both."""
+    """Return the median of `ours / theirs` over the turns. Other load on the machine affects both values of a turn."""
     return f"{statistics.median(a / b for a, b in zip(ours, theirs, strict=True)):.2f}"
 
 
@@ -56,28 +56,28 @@ def timed(act: Callable[[], object]) -> float:
 
 
 def processor_seconds() -> float:
-    """The processor time that this process, its JVM and its workers have used so far."""
+    """Return the processor seconds that this process, its JVM and its workers have used so far."""
     return sum(map(_spent, _family()))
 
 
 def folder_bytes(folder: Path) -> int:
-    """The bytes of all files under a folder, except the checksums that Hadoop's file system writes next to them."""
+    """Return the size of all files under a folder in bytes, without the checksum files of Hadoop's file system."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.suffix != ".crc")
 
 
 def location(spark: SparkSession, table: str) -> Path:
-    """The folder of a table."""
+    """Return the folder of a table."""
     told = spark.sql(f"DESCRIBE EXTENDED {table}").where("col_name = 'Location'").collect()[0].data_type
     return Path(str(told).removeprefix("file:"))
 
 
 def table_bytes(spark: SparkSession, table: str) -> int:
-    """The bytes of everything that a table wrote and still has: rows, deletes, metadata."""
+    """Return the size of all files in the folder of a table in bytes: data, deletes, metadata."""
     return folder_bytes(location(spark, table))
 
 
 def heap_bytes(spark: SparkSession) -> int:
-    """The bytes of live objects in the JVM's heap after garbage collection."""
+    """Collect garbage in the JVM and return the size of its live objects in bytes."""
     jvm: Any = spark._jvm
     runtime = jvm.java.lang.Runtime.getRuntime()
     runtime.gc()
@@ -86,7 +86,7 @@ def heap_bytes(spark: SparkSession) -> int:
 
 @dataclass(slots=True)
 class Peak:
-    """The highest resident memory of the driver's Python, the JVM, and one of the workers, at any sample."""
+    """The peaks of resident memory, in bytes: of the driver's Python, of the JVM, and of the largest worker."""
 
     python: int = 0
     jvm: int = 0
@@ -106,7 +106,7 @@ class Peak:
 
 @contextmanager
 def watched() -> Iterator[Peak]:
-    """Measure memory while something runs."""
+    """Measure the peaks of memory while the `with` block runs."""
     peak = Peak()
     thread = threading.Thread(target=peak.look)
     thread.start()

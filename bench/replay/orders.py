@@ -1,6 +1,6 @@
-"""A table of orders and its seeded random changes, as typed rows and as the messages that contain them.
+"""Make a table of orders and random changes of it, as typed rows and as messages. Equal seeds give equal changes.
 
-A row is a function of its key and its version, in SQL and in numpy alike, so that only versions are stored.
+A row is computed from its key and its version, by SQL or by numpy, so that only versions are stored.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ SELECT id, (id * 7919) % 1000003 AS customer,
     AS note
 FROM range({start}, {end}, 1, {files})
 """
-"""Rows of version 0 with the keys from `start` to `end`, in files of adjacent keys."""
+"""A query for rows of version 0 with keys from `start` to `end`. Each of `files` files has adjacent keys."""
 
 TYPED = pa.schema(
     {
@@ -50,7 +50,7 @@ Row = tuple[int, int, str, int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes of one table in the order of its source; a version of -1 means that there is no row."""
+    """Changes of one table in source order. `before` and `after` are row versions; -1 means that there is no row."""
 
     ops: list[str]
     ids: np.ndarray
@@ -64,7 +64,7 @@ class Changes:
         return rows(self.ids, self.after)
 
     def typed(self) -> pa.Table:
-        """The changes as a contestant without a decoder needs them: typed columns, in order."""
+        """Return the changes as typed columns, in order, for contestants that do not decode messages."""
         found = self.rows_after()
         columns = list(zip(*(row or (None,) * len(COLUMNS) for row in found), strict=True))
         columns[0] = tuple(self.ids.tolist())
@@ -79,7 +79,7 @@ class Changes:
 
 
 def rows(ids: np.ndarray, versions: np.ndarray) -> list[Row | None]:
-    """The rows of these keys in these versions: amounts in hundredths, times in milliseconds."""
+    """Return the rows of these keys and versions. Amounts are in hundredths, times in epoch milliseconds."""
     customer = (ids * 7919 + versions) % 1_000_003
     status = (ids + versions) % len(_STATUS)
     amount = (ids * 2_654_435_761 + versions * 40_503) % 1_000_000_000
@@ -95,7 +95,7 @@ def rows(ids: np.ndarray, versions: np.ndarray) -> list[Row | None]:
 
 @dataclass(slots=True)
 class Orders:
-    """The keys of one table with their versions, which each batch of changes advances."""
+    """The version of each key of one table. Its methods make changes and raise the versions."""
 
     database: str
     table: str
@@ -112,7 +112,10 @@ class Orders:
         return cls(database, table, seed, np.zeros(count, np.int16))
 
     def change(self, count: int, newest: float = 1.0) -> Changes:
-        """Change `count` rows, each once: half updates, a quarter deletes among the newest keys, a quarter inserts."""
+        """Return `count` changes of different keys: half are updates, a quarter deletes, a quarter inserts.
+
+        Updates and deletes choose only from the newest keys. `newest` is their share of all keys, from 0 to 1.
+        """
         first = int(len(self.versions) * (1 - newest))
         alive = np.flatnonzero(self.versions[first:] != _GONE) + first
         touched = self._dice.choice(alive, count * 3 // 4, replace=False)
@@ -125,12 +128,12 @@ class Orders:
         return self._take(ids[order], ops[order])
 
     def load(self) -> Changes:
-        """All existing rows, as inserts."""
+        """Return an insert for each row of a new table."""
         count = len(self.versions)
         return Changes(["I"] * count, np.arange(count), np.full(count, _GONE), np.zeros(count, np.int64))
 
     def rewrite(self, count: int) -> Changes:
-        """Update random keys of a new table many times."""
+        """Return `count` updates of random keys of a new table, so that each key changes many times."""
         ids = self._dice.integers(0, len(self.versions), count)
         order = np.argsort(ids, kind="stable")
         starts = np.flatnonzero(np.r_[True, np.diff(ids[order]) > 0])
@@ -148,7 +151,7 @@ class Orders:
         return Changes(ops.tolist(), ids, before, after)
 
     def create(self, position: int) -> str:
-        """The statement that makes the table, as a message."""
+        """Return the message of the table's CREATE TABLE statement, at this binlog position."""
         source = {"dbType": "MySQL", "dbName": self.database, "tableName": self.table}
         schema = {"dataColumn": None, "primaryKey": None, "source": source}
         ddl = {"text": CREATE.format(table=self.table), "ddlMeta": ""}
@@ -156,7 +159,7 @@ class Orders:
         return _text({"schema": schema, "payload": {**payload, "ddl": ddl}, "version": "0.0.1"})
 
     def messages(self, changes: Changes, position: int) -> Iterator[str]:
-        """The changes as DataWorks writes them, an update in one message, from this binlog position on."""
+        """Yield the changes as DataWorks writes them, each in one message, from the binlog position `position` on."""
         columns = [{"name": name, "type": kind} for name, kind in _WIRE.items()]
         source = {"dbType": "MySQL", "dbName": self.database, "tableName": self.table}
         schema = _text({"dataColumn": columns, "primaryKey": ["id"], "source": source})

@@ -1,4 +1,4 @@
-"""The whole way from a file of messages to gold: an hour of many tables, the same hour again, and a day's bytes."""
+"""Measure all stages from messages in files to gold: one hour of many tables, the hour again, and a day's storage."""
 
 import os
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from bench.replay.measure import folder_bytes, megabytes, note, show
 from bench.replay.orders import BASE, Orders
 
 DAY = 24
-"""Windows of a day."""
+"""The number of windows of a day."""
 
 
 @dataclass(slots=True)
 class Hour:
-    """An hour of changes: wall and processor seconds by stage, and the wall time of another replay."""
+    """The cost of an hour: wall and processor seconds by stage. `again` is the wall time of a second replay of it."""
 
     changes: int
     tables: int
@@ -28,7 +28,7 @@ class Hour:
 
 @dataclass(slots=True)
 class Day:
-    """What a day of windows leaves on disk, by layer, compared with the bytes of its messages."""
+    """The bytes on disk after a day of windows, by layer. `source` is the size of the messages in bytes."""
 
     source: int
     layers: dict[str, int]
@@ -36,7 +36,7 @@ class Day:
 
 
 def measure_hour(tables: int, rows: int, changes: int, folder: Path) -> Hour:
-    """Land, decode and replay an hour; the tables have so many rows each before it."""
+    """Land, decode and replay an hour of `changes` changes in all. Before it, each table has `rows` rows."""
     (feed,) = open_feeds(folder, "hour")
     orders = [Orders.of("hour", f"t{number:03}", rows, seed=number) for number in range(tables)]
     note(f"{tables} tables of {rows:,} rows")
@@ -61,7 +61,7 @@ def measure_hour(tables: int, rows: int, changes: int, folder: Path) -> Hour:
 
 
 def measure_day(tables: int, rows: int, changes: int, folder: Path) -> Day:
-    """A day of windows: a first one with all rows, then changes of them, so many of each table per window."""
+    """Replay a day of windows. The first window inserts all rows; each later window changes `changes` rows a table."""
     (feed,) = open_feeds(folder, "day")
     orders = [Orders.of("day", f"t{number}", rows, seed=number) for number in range(tables)]
     first, after = feed.position, feed.position + tables

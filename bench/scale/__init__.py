@@ -1,1 +1,1 @@
-"""The cost of a replay by the kind and number of its changes, each in a separate process."""
+"""Measure a replay by the kind and the number of its changes, each in a separate process."""

@@ -1,9 +1,9 @@
-"""Measure one class at one size, and append the cost to a file; or print the table of such a file.
+"""Measure one class of changes at one size and append its cost to a file, or print such a file as a table.
 
-The messages are landed and decoded by Retable itself. A separate process then replays them, on two cores with a driver
-of 2 GB, and gold is compared with the rows that the generator knows. Seconds are of all measured windows together:
-wall, and processor of Python, the JVM and its workers. Memory is the most that the JVM, and one of its workers, had,
-and that the driver's Python had above its memory before the first measured window.
+Retable itself lands and decodes the messages. A separate process then replays them with a driver of 2 GB on two cores,
+and gold is compared with the expected rows. Seconds are of all measured windows together: wall time, and processor time
+of Python, the JVM and its workers. Memory is the peak of the JVM, of one worker, and of the driver's Python. Memory of
+this Python before the first measured window does not count.
 
     python -m bench.scale --class plain --rows 100000
     python -m bench.scale --table
@@ -66,7 +66,7 @@ hour = '(\\d{{4}}-\\d\\d-\\d\\dT\\d\\d)'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """The cost of one class at one size."""
+    """The cost of the class `of` at one size. The megabytes are peaks."""
 
     of: str
     rows: int
@@ -78,13 +78,13 @@ class Cost:
 
 
 def settings_of(of: str, lake: str = _LAKE, path: str = "in") -> str:
-    """The settings of a class, as TOML, for a lake of other settings and a folder of messages."""
+    """Return the settings of a class as TOML. `lake` is the TOML of the lake, `path` the folder of the messages."""
     return lake + _SOURCE_OF.format(format=CLASSES[of].format, options=CLASSES[of].options, path=path)
 
 
 # --- making ------------------------------------------------------------------------------------------------------
 def prepare(folder: Path, of: str, rows: int) -> None:
-    """Land and decode the windows of a class, and replay the first one."""
+    """Land and decode the windows of a class. Replay the first window, or for a rebuild all windows."""
     spoken = CLASSES[of]
     (folder / "retable.toml").write_text(settings_of(of), encoding="utf-8")
     lake, offsets = open_lake(load_settings(folder / "retable.toml")), count()
@@ -121,7 +121,7 @@ def write_messages(folder: Path, window: Window, hour: str, offsets: Iterator[in
 
 # --- measuring ---------------------------------------------------------------------------------------------------
 def measure(folder: Path, of: str, rows: int) -> Cost:
-    """Replay the waiting windows, or rebuild the table."""
+    """Replay all windows after the first, or rebuild the table. Return the cost."""
     lake = open_lake(load_settings(folder / "retable.toml"))
     start_spark("2g")
     spark, source = build_session(lake.settings, "retable bench"), lake.settings.source(_SOURCE)
@@ -150,19 +150,19 @@ def measure(folder: Path, of: str, rows: int) -> Cost:
 
 
 def driver_mb(rows: int) -> float:
-    """What a driver's Python needs for a window of so many rows, besides its memory before."""
+    """Return how many MB the driver's Python may need for a window of `rows` rows, above its memory before."""
     here = min(rows, ROWS_HERE) if rows <= ROWS_NEAR else 0
     return 100 + here * 750 * COLUMNS / 1e6
 
 
 def worker_mb(rows: int) -> float:
-    """What a worker needs for a window of so many rows: a task has a part of them in memory."""
+    """Return how many MB a worker may need for a window of `rows` rows. A task has only a part of them in memory."""
     row = 200 + 50 * COLUMNS
     return 350 + 2.5 * min(rows * row, ROWS_A_TASK * row, BYTES_AT_ONCE) / 1e6
 
 
 def check_memory(cost: Cost, rows: int) -> None:
-    """RuntimeError if a replay needed more memory for its largest window than docs/internals/performance.md says."""
+    """Raise RuntimeError if a replay needed more memory for `rows` rows than docs/internals/performance.md says."""
     for who, used, said in (
         ("the driver", cost.python_mb, driver_mb(rows)),
         ("a worker", cost.worker_mb, worker_mb(rows)),
@@ -173,7 +173,7 @@ def check_memory(cost: Cost, rows: int) -> None:
 
 # --- comparing ---------------------------------------------------------------------------------------------------
 def compare(gold: Iterable[pa.Table], made: Made) -> None:
-    """Compare gold's rows, some at a time, with the expected ones: each once and with these values."""
+    """Raise RuntimeError unless gold has each expected row once, with its values. `gold` yields batches of rows."""
     versions = made.table.versions
     seen = np.zeros(len(versions), bool)
     for rows in gold:
@@ -200,7 +200,7 @@ def _wanted(made: Made, column: int, ids: Keys, versions: Keys) -> pa.Array:
 
 # --- the command -------------------------------------------------------------------------------------------------
 def run(folder: Path, of: str, rows: int, verifies: bool) -> Cost:
-    """Make, measure and compare one class at one size; `verifies`: compare gold with the pure fold, too."""
+    """Make, measure and compare one class at one size. If `verifies` is true, also compare gold with bronze."""
     for step in ("prepare", "measure"):
         note(f"{of}, {rows:,} rows: {step}")
         command = [sys.executable, "-m", "bench.scale", "--class", of, "--rows", str(rows), "--folder", str(folder)]

@@ -1,4 +1,4 @@
-"""The classes of changes: the contents of their windows, and the expected contents of gold."""
+"""The classes of the benchmark, that is, kinds of changes: their windows, and the expected contents of gold."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _SHARDS = 8
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message of a topic's partition."""
+    """A message with its key and its Kafka partition."""
 
     value: str
     key: str | None = None
@@ -43,10 +43,10 @@ Window = Callable[[], Iterator[Message]]
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The windows of a class, of which the first is not measured, and its table after them.
+    """The windows of a class, and the table after them. The first window is not measured.
 
-    `since` is the first version that has the last column, if that came later; columns from `fixed` on are the same in
-    every version.
+    Columns from number `fixed` on have the same value in every version. `since` is the first row version that has the
+    last column, if a statement adds this column; else it is 0.
     """
 
     windows: list[Window]
@@ -57,7 +57,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A kind of changes: `make` gives so many rows of them; `act` is what is measured."""
+    """A kind of changes. `make` makes the given number of changes. `act` is what is measured: replay or rebuild."""
 
     words: str
     make: Callable[[int], Made]
@@ -76,7 +76,7 @@ def _text(*texts: str) -> Window:
 
 
 def _all(table: Table, rows: int, moves: float = 0.0) -> Changes:
-    """Half of the rows insert, the others change what was inserted."""
+    """Return `rows` changes: the first half are inserts, the second half change these rows."""
     return Changes.joined(table.load(rows - rows // 2), table.change(rows // 2, moves))
 
 
@@ -97,7 +97,7 @@ def _moves(rows: int) -> Made:
 
 
 def _shift(rows: int) -> Made:
-    """The keys of a table go up by one: the first window has its rows, the second the updates."""
+    """The first window inserts all rows. In the second window, updates add one to every key."""
     table = Table()
     load = table.load(rows)
     shifted = table.shift()
@@ -144,7 +144,7 @@ def _no_key(rows: int) -> Made:
 
 
 def _late(rows: int) -> Made:
-    """Each change has its window by its position; one in a hundred comes in a later window."""
+    """The position of a change decides its window. One change in a hundred comes in a later window."""
     table, dice = Table(), np.random.default_rng(11)
     changes = _all(table, rows)
     places = np.arange(len(changes))
@@ -191,7 +191,7 @@ def _partial(rows: int) -> Made:
 
 
 def _shards(rows: int) -> Made:
-    """Each row belongs to one of several source tables, by its key."""
+    """The key of a row decides to which of several source tables it belongs."""
     table = Table()
     changes = _all(table, rows)
     names = [f"{TABLE}_{number}" for number in range(_SHARDS)]
@@ -215,7 +215,7 @@ def _halves(rows: int) -> Made:
 
 
 def _full_load(rows: int) -> Made:
-    """The rows of a full load come over six windows, each together with a part of the changes that followed it."""
+    """The rows of a full load come in six windows. Each window also has a part of the changes after the full load."""
     table = Table()
     first, load = table.load(1), table.load(rows - rows // 2)
     changes = table.change(rows // 2)

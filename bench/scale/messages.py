@@ -1,4 +1,4 @@
-"""Changes as messages, in the formats of the classes."""
+"""Write changes as messages, in the formats of the benchmark's classes."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,7 +9,7 @@ from bench.scale.rows import COLUMNS, GONE, Changes, Keys, kind, name, numbers
 
 TABLE = "t"
 Spell = Callable[[int, int], str]
-"""How a message writes the key of a row of a version."""
+"""A function that takes the key and the version of a row and returns the key as the message writes it."""
 
 _NOW_MS = 1_772_323_200_000
 _STAMP = f'{{"eventTime":{_NOW_MS},"systemTime":{_NOW_MS + 900},"checkpointTime":{_NOW_MS}}}'
@@ -22,7 +22,7 @@ def whole(key: int, _: int) -> str:
 
 
 def two_spellings(key: int, version: int) -> str:
-    """A decimal key, which every other version writes with one more digit."""
+    """Return a decimal key. Every second version writes it with one more digit."""
     return f"{key}.5" if version % 2 else f"{key}.50"
 
 
@@ -35,10 +35,10 @@ def images(
     fixed: int = COLUMNS,
     spelling: Keys | None = None,
 ) -> Iterator[str]:
-    """The images of rows as JSON objects; an empty text for a row that does not exist.
+    """Yield the images of rows as JSON objects, and an empty text for a row that does not exist.
 
-    `quoted`: numbers are texts, too; columns from `fixed` on are the same in every version. `spelling` is given to
-    `spell` instead of the version.
+    If `quoted` is true, numbers are JSON texts. Columns from number `fixed` on have the same value in every version. If
+    `spelling` is given, `spell` gets its numbers instead of the versions.
     """
     made = [numbers(at, ids, versions if at < fixed else 0 * versions).tolist() for at in range(1, columns)]
     spelled = list(map(spell, ids.tolist(), (versions if spelling is None else spelling).tolist()))
@@ -69,7 +69,7 @@ def _quoted(text: str, quoted: bool) -> str:
 
 
 def statement(text: str, position: int, table: str = TABLE) -> str:
-    """A statement as DataWorks writes it."""
+    """Return the message of a DDL statement, as DataWorks writes it."""
     source = {"dbType": "MySQL", "dbName": "shop", "tableName": table}
     ddl = {"text": text, "ddlMeta": ""}
     payload = {"before": None, "after": None, "sequenceId": str(position), "timestamp": msgspec.Raw(_STAMP.encode())}
@@ -96,7 +96,7 @@ def dataworks(
     wire: str = "LONG",
     table: str = TABLE,
 ) -> Iterator[str]:
-    """Changes as DataWorks writes them, an update in one message; a deleted row has its key in the other spelling."""
+    """Yield changes as DataWorks writes them, each in one message. A delete writes its key as the next version does."""
     types = [{"name": name(at), "type": _WIRE[kind(at)] if at else wire} for at in range(columns)]
     source = {"dbType": "MySQL", "dbName": "shop", "tableName": table}
     keys = ["id"] if has_key else []
@@ -117,7 +117,7 @@ def _data(image: str) -> str:
 
 
 def debezium(changes: Changes, positions: Keys, spell: Spell) -> Iterator[tuple[str, str]]:
-    """Changes as Debezium writes them without schemas, each with the key of its message."""
+    """Yield changes as Debezium writes them without schemas: pairs of message key and message."""
     old, new = images(changes.ids, changes.before, spell), images(changes.moved_to, changes.after, spell)
     for position, key, before, after in zip(positions.tolist(), changes.moved_to.tolist(), old, new, strict=True):
         op = "u" if before and after else "c" if after else "d"
@@ -133,7 +133,7 @@ def debezium(changes: Changes, positions: Keys, spell: Spell) -> Iterator[tuple[
 
 
 def tuples(changes: Changes, positions: Keys, is_load: bool = False) -> Iterator[str]:
-    """Changes as records of a DataHub Tuple topic: an update is two records, a row of a full load has no position."""
+    """Yield changes as records of a DataHub Tuple topic. An update is two records. A full load has no positions."""
     old = images(changes.ids, changes.before, whole, quoted=True)
     new = images(changes.moved_to, changes.after, whole, quoted=True)
     for position, before, after in zip(positions.tolist(), old, new, strict=True):
@@ -151,11 +151,11 @@ TUPLE_SCHEMA = {"id": "BIGINT"} | {
     name(at): {"whole": "BIGINT", "text": "STRING", "decimal": "DECIMAL"}[kind(at)] for at in range(1, COLUMNS)
 }
 CHANGED = 6
-"""An update of SharePlex changes the columns below this one."""
+"""In updates of SharePlex, only columns with a lower number than this change."""
 
 
 def shareplex(changes: Changes, positions: Keys) -> Iterator[str]:
-    """Changes as SharePlex writes them: for an update the changed columns, and the key."""
+    """Yield changes as SharePlex writes them. An update has only the changed columns and the key."""
     old = images(changes.ids, changes.before, whole, quoted=True, fixed=CHANGED)
     new = images(changes.moved_to, changes.after, whole, quoted=True, fixed=CHANGED)
     part = images(changes.moved_to, changes.after, whole, CHANGED, quoted=True)
@@ -174,7 +174,7 @@ def shareplex(changes: Changes, positions: Keys) -> Iterator[str]:
 
 
 def canal(changes: Changes) -> Iterator[str]:
-    """Changes as Canal writes them, whose only order is that of their partition."""
+    """Yield changes as Canal writes them. Only the order of messages in the partition orders them."""
     types = {"id": "bigint"} | {name(at): _SQL[kind(at)].lower() for at in range(1, COLUMNS)}
     told = msgspec.json.encode(types).decode()
     old = images(changes.ids, changes.before, whole, quoted=True)

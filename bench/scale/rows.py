@@ -1,4 +1,4 @@
-"""Rows that are a function of their key and their version, so that only versions need to be stored."""
+"""Make rows from a key and a version number, so that the benchmark stores only versions."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 GONE = -1
 COLUMNS = 20
-"""Including the key."""
+"""The number of columns, with the key."""
 _MODULUS = 1_000_000_007
 _KINDS = ("whole", "text", "decimal", "text")
 
@@ -25,13 +25,13 @@ def kind(column: int) -> str:
 
 
 def numbers(column: int, ids: Keys, versions: Keys) -> Keys:
-    """The numbers from which the values of a column are made."""
+    """Return the numbers from which the values of a column are made, for rows of these keys and versions."""
     found: Keys = (ids * (2 * column + 31) + versions * ((column + 7) * 1009) + column) % _MODULUS
     return found
 
 
 def values(column: int, ids: Keys, versions: Keys) -> pa.Array:
-    """The values of a column of these rows, as gold has them."""
+    """Return the values of a column for rows of these keys and versions, as gold must have them."""
     made = pa.array(numbers(column, ids, versions))
     match kind(column):
         case "whole":
@@ -46,7 +46,7 @@ def values(column: int, ids: Keys, versions: Keys) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes in the order of their source: the key and version of the row before and after; -1 means no row."""
+    """Changes in source order: key and version before (`ids`, `before`) and after (`moved_to`, `after`). -1: no row."""
 
     ids: Keys
     before: Keys
@@ -62,30 +62,33 @@ class Changes:
         return cls(*(np.concatenate(each) for each in fields))
 
     def part(self, at: int, parts: int) -> "Changes":
-        """One of so many parts of about the same length, in order."""
+        """Return part number `at` of `parts` parts with about the same length."""
         return self.at(slice(at * len(self) // parts, (at + 1) * len(self) // parts))
 
     def at(self, where: slice | Keys) -> "Changes":
-        """Those at these positions."""
+        """Return the changes at these indexes."""
         return Changes(self.ids[where], self.before[where], self.moved_to[where], self.after[where])
 
 
 @dataclass(slots=True)
 class Table:
-    """The keys of a table with their versions, which changes advance."""
+    """The version of each key of a table. Its methods make changes and raise the versions."""
 
     versions: Keys = field(default_factory=lambda: np.zeros(0, np.int64))
     _batch: int = 0
     _dice: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
 
     def load(self, count: int) -> Changes:
-        """Insert new keys."""
+        """Return inserts of `count` new keys."""
         ids = np.arange(len(self.versions), len(self.versions) + count)
         self.versions = np.concatenate([self.versions, np.zeros(count, np.int64)])
         return Changes(ids, np.full(count, GONE), ids, np.zeros(count, np.int64))
 
     def change(self, count: int, moves: float = 0.0) -> Changes:
-        """Half updates, of which a part `moves` to a new key, a quarter deletes, a quarter inserts; each key once."""
+        """Return `count` changes of different keys: half are updates, a quarter deletes, a quarter inserts.
+
+        `moves` is the share of updates that change the key, from 0 to 1.
+        """
         self._batch += 1
         alive = np.flatnonzero(self.versions != GONE)
         touched = self._dice.choice(alive, min(count * 3 // 4, len(alive)), replace=False)
@@ -103,7 +106,7 @@ class Table:
         return Changes(ids[order], before[order], moved_to[order], after[order])
 
     def shift(self) -> Changes:
-        """`UPDATE … SET id = id + 1` over all rows, from the greatest key down."""
+        """Return the changes of `UPDATE … SET id = id + 1` over all rows, from the greatest key down."""
         self._batch += 1
         ids = np.flatnonzero(self.versions != GONE)[::-1]
         before = self.versions[ids]

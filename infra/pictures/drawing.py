@@ -1,4 +1,4 @@
-"""A picture of boxes, arrows and words, as SVG."""
+"""Draw a picture of boxes, arrows and text as SVG."""
 
 from html import escape
 
@@ -15,14 +15,14 @@ _HEAD = (
 
 
 class Drawing:
-    """A picture of a size in pixels; `words` say what it shows to those who do not see it."""
+    """A picture. Sizes and positions are in pixels. `words` describes the picture for people who cannot see it."""
 
     def __init__(self, width: int, height: int, words: str) -> None:
         self._size = width, height
         self._parts = [f"<title>{escape(words)}</title>"]
 
     def box(self, x: int, y: int, width: int, height: int, *lines: str, kind: str = "box") -> None:
-        """Draw a box with lines of text in its middle; the first one is the heading."""
+        """Draw a box with lines of text in its middle. The first line is the heading. `kind` is the box's style."""
         self._parts.append(f'<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}" rx="6"/>')
         top = y + height / 2 - 9 * (len(lines) - 1) + 5
         for number, line in enumerate(lines):
@@ -30,7 +30,7 @@ class Drawing:
             self.text(x + width // 2, int(top + 18 * number), line, style=style)
 
     def text(self, x: int, y: int, line: str, *, style: str = "", anchor: str = "middle") -> None:
-        """Write a line; `x` is its middle, its `start` or its `end`."""
+        """Write a line of text. `anchor` says whether `x` is the middle, the `start` or the `end` of the line."""
         self._parts.append(f'<text class="{style}" x="{x}" y="{y}" text-anchor="{anchor}">{escape(line)}</text>')
 
     def arrow(self, x: int, y: int, to_x: int, to_y: int, line: str = "", *, dashed: bool = False) -> None:
@@ -45,7 +45,7 @@ class Drawing:
         self._parts.append(f'<path class="{"line dash" if dashed else "line"}" d="M{x} {y}L{to_x} {to_y}"/>')
 
     def svg(self) -> str:
-        """Give the picture as the text of a file."""
+        """Return the picture as the text of an SVG file."""
         width, height = self._size
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'

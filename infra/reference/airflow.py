@@ -1,4 +1,4 @@
-"""docs/reference/airflow.md: what a DAG file of one's own uses, read from the files of the plugin without Airflow."""
+"""Make docs/reference/airflow.md: what users' DAG files can import. The plugin's files are read without Airflow."""
 
 import ast
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
     "notify": ("WebhookNotifier", "FileNotifier"),
     "alerts": ("Alert",),
 }
-"""What others may import, by its module."""
+"""The names that users may import, by module of the plugin."""
 
 _DAGS = {
     "replay_changes": "replay_changes__<source>",
@@ -32,7 +32,7 @@ how to use them.
 
 
 def airflow_page() -> str:
-    """Make the page; LookupError where something public has no docstring."""
+    """Return the page. Raise LookupError if a public name has no docstring."""
     dags = ([code(name), _first(_module(module))] for module, name in _DAGS.items())
     return page("Airflow", INTRODUCTION, "## DAGs", table(("DAG", "what it does"), dags), *_members())
 

@@ -1,4 +1,4 @@
-"""docs/reference/commands.md: every command of the command line, from typer."""
+"""Make docs/reference/commands.md: every command of the command line, from typer."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
@@ -17,7 +17,7 @@ with its namespace: `gold_shop.orders`.
 
 
 def commands_page() -> str:
-    """Make the page."""
+    """Return the page."""
     return page("Commands", INTRODUCTION, "## Options of every command", _options(get_command(app)), *_panels())
 
 
@@ -69,7 +69,7 @@ def _spelled(param: Any) -> str:
 
 
 def _value(param: Any) -> str:
-    """Say what the value of an option is: its choices, or the word that stands for it."""
+    """Return a text for the value of an option: its choices, or the placeholder in its help."""
     kind = param.type_descriptor.annotation
     choices = [each for part in (kind, *get_args(kind)) if get_origin(part) is Literal for each in get_args(part)]
     return "|".join(map(str, choices)) or param.metavar or getattr(kind, "__name__", "text").upper()

@@ -1,4 +1,4 @@
-"""The docstrings below names of a module, which Python itself does not keep."""
+"""Read the docstrings below assignments in a module. Python itself does not store them."""
 
 import ast
 from functools import cache
@@ -9,7 +9,7 @@ from itertools import pairwise
 
 @cache
 def docstrings(module: str) -> dict[str, str]:
-    """Give the docstring below each name that a module assigns."""
+    """Return the docstring below each assigned name of a module, by the name."""
     found = {}
     for line, below in pairwise(ast.parse(getsource(import_module(module))).body):
         match line, below:

@@ -1,4 +1,4 @@
-"""docs/reference/errors.md: every error of the tree, with its cause and what helps, and the exit codes."""
+"""Make docs/reference/errors.md: every error class with its cause and what helps, and the exit codes."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ Airflow task has `CODE: what happened`. The code is stored in tables and never c
 
 
 def errors_page() -> str:
-    """Make the page; LookupError where an error does not say what helps."""
+    """Return the page. Raise LookupError if an error class has no docstring or no `helps`."""
     codes = table(("code", "meaning"), ([code(str(number)), words] for number, words in EXIT_CODES.items()))
     return page("Errors and exit codes", INTRODUCTION, "## Exit codes", codes, *_groups())
 
@@ -44,7 +44,7 @@ def _groups() -> Iterator[str]:
 
 
 def kinds_below(kind: type[RetableError]) -> Iterator[type[RetableError]]:
-    """Give all errors of the tree below a class, in the order of their module; a room may have some of its own."""
+    """Yield all subclasses of an error class in order. Subclasses outside of `retable.errors` are left out."""
     for each in kind.__subclasses__():
         if each.__module__ == RetableError.__module__:
             yield each
@@ -52,7 +52,7 @@ def kinds_below(kind: type[RetableError]) -> Iterator[type[RetableError]]:
 
 
 def said(kind: type[RetableError]) -> tuple[str, str]:
-    """Give what an error says happened, and what helps."""
+    """Return what happened and what helps, from the docstring and `helps` of an error class."""
     if not kind.__doc__ or "helps" not in vars(kind):
         raise LookupError(f"{kind.__name__} does not say what happened, or what helps")
     return linked(" ".join(kind.__doc__.split())), linked(kind.helps)

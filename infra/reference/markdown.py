@@ -1,4 +1,4 @@
-"""Parts of a page in Markdown."""
+"""Write parts of a page in Markdown."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,23 +7,23 @@ MADE = "<!-- Made by `make docs` from the code. Change the code, not this page. 
 
 
 def page(title: str, *parts: str) -> str:
-    """Join a title and parts of a page."""
+    """Return a page: a title and its parts. Empty parts are left out."""
     return "\n\n".join([MADE, f"# {title}", *(part.strip("\n") for part in parts if part)]) + "\n"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write a table; a `|` or a line break in a cell is replaced by what shows as such."""
+    """Return a table. A `|` in a cell is escaped, and a line break becomes a blank."""
     lines = [heads, ["---"] * len(heads), *([cell(each) for each in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def cell(text: str) -> str:
-    """Write a text so that it stays in one cell of a table."""
+    """Return a text that stays in one cell of a table."""
     return linked(" ".join(text.split())).replace("|", r"\|")
 
 
 def linked(text: str) -> str:
-    """Make links of the files of docs that a text of the code names, as seen from docs/reference."""
+    """Return a text in which names of files of docs are links, relative to docs/reference."""
     text = re.sub(r"\]\(docs/", "](../", text)
     return re.sub(
         r"(?<![(\w/])docs/([\w/-]+)\.md", lambda found: f"[{found[1].split('/')[-1]}](../{found[1]}.md)", text
@@ -31,11 +31,11 @@ def linked(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Write a text as code; one without any letter is a dash."""
+    """Return a text as code. An empty text becomes a dash."""
     return f"`{text}`" if text else "–"
 
 
 def paragraphs(text: str) -> str:
-    """Give the text of a docstring, with one line for each paragraph."""
+    """Return the text of a docstring, with one line for each paragraph."""
     parts = re.split(r"\n\s*\n", text.strip())
     return "\n\n".join(linked(part if part.startswith("    ") else " ".join(part.split())) for part in parts)

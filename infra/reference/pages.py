@@ -1,4 +1,4 @@
-"""The pages and pictures that are made by code, by their paths in this repository."""
+"""All documentation pages and pictures that are made from code."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def pages() -> dict[str, str]:
-    """Give the text of every page and picture that is made, by its path."""
+    """Return the text of every page and picture that is made from code, by its path in the repository."""
     return {
         "docs/reference/settings.md": settings_page(ROOT),
         "docs/reference/commands.md": commands_page(),
@@ -28,7 +28,7 @@ def pages() -> dict[str, str]:
 
 
 def decisions_page() -> str:
-    """List the records of decisions, the newest first."""
+    """Return the page that lists the records of decisions, the newest first."""
     records = sorted((ROOT / "docs" / "decisions").glob("2*.md"), reverse=True)
     lines = []
     for record in records:

@@ -1,11 +1,11 @@
-"""docs/reference/settings.md: every setting with its type, default and example."""
+"""Make docs/reference/settings.md: every setting with its type, default and example."""
 
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from importlib import import_module
-from inspect import get_annotations
+from inspect import get_annotations, getdoc
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -28,7 +28,7 @@ from retable.settings.tables import TableRules
 from retable.settings.types import ChangeRules, Notify
 
 EXAMPLE = "docs/reference/example.toml"
-"""The settings that have every setting once; a test loads them."""
+"""The settings file with each setting once. The page takes its examples from there, and a test loads it."""
 
 _TYPES = ("settings.types", "settings.storage", "settings.catalogs", "settings.airflow", "formats.options")
 _HEADS = ("setting", "meaning", "example")
@@ -44,18 +44,18 @@ names the environment variable that does.
 
 
 def settings_page(root: Path) -> str:
-    """Make the page; LookupError where a setting has no docstring, or the example lacks it."""
+    """Return the page. Raise LookupError if a setting has no docstring, or is not in the example file."""
     example = read_example((root / EXAMPLE).read_text(encoding="utf-8"))
     return page("Settings", INTRODUCTION, *(part for section in sections() for part in _section(*section, example)))
 
 
 def read_example(text: str) -> dict[str, Any]:
-    """Read the example, with the settings that stand in it as a comment, since others exclude them."""
+    """Read the example file, with settings that are comments there because other settings exclude them."""
     return tomllib.loads(re.sub(r"^# (?=\w+ = )", "", text, flags=re.MULTILINE))
 
 
 def sections() -> Iterator[tuple[str, type[BaseModel], tuple[str, ...]]]:
-    """Give the sections of the settings: a title, the model, and the names of its place in the settings file."""
+    """Yield the sections of the settings: a title, the model, and its path in the settings file."""
     yield "`[lake]`: where the tables are", LakeSettings, ("lake",)
     yield "`[lake.s3]`, `[sources.<name>.s3]`: object storage", S3Settings, ("lake", "s3")
     yield "`[sources.<name>]`: a source of any kind", SourceSettings, ("sources", "*")
@@ -77,12 +77,12 @@ def sections() -> Iterator[tuple[str, type[BaseModel], tuple[str, ...]]]:
 
 def _section(title: str, model: type[BaseModel], place: tuple[str, ...], example: Mapping[str, Any]) -> Iterator[str]:
     yield f"## {title}"
-    yield paragraphs(model.__doc__ or "")
+    yield paragraphs(getdoc(model) or "")
     yield table(_HEADS, (_row(model, name, field, place, example) for name, field in own_fields(model)))
 
 
 def own_fields(model: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
-    """Give the fields that the section of a model has: of a kind of source those that are its own."""
+    """Yield the fields of a model. For a kind of source, fields that all sources have are left out."""
     for name, field in model.model_fields.items():
         if name in get_annotations(model) or not issubclass(model, SourceSettings):
             yield name, field
@@ -105,7 +105,7 @@ def _row(
 
 
 def _places(found: Any, place: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
-    """Give what is at a place of the settings; `*` is every entry there, `kind=files` every entry of this kind."""
+    """Yield all entries at a path of the settings. `*` means every entry, `kind=files` every entry with this value."""
     if not place:
         yield found
         return
@@ -143,7 +143,7 @@ def _takes(model: type[BaseModel], name: str) -> str:
 
 
 def _words(kind: Any) -> str:
-    """Say in words what values a type has."""
+    """Return a text that says which values a type has."""
     if (named := _named(kind)) is not None:
         return named
     if get_origin(kind) is Annotated:
@@ -171,7 +171,7 @@ def _limits(limits: list[object]) -> str:
 
 
 def _named(kind: object) -> str | None:
-    """Give the words of a type that has a name and a docstring."""
+    """Return the docstring of a type that is assigned to a name in the settings modules, or None."""
     for module in _TYPES:
         for name, words in docstrings(f"retable.{module}").items():
             if getattr(import_module(f"retable.{module}"), name, None) is kind:

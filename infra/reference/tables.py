@@ -1,4 +1,4 @@
-"""docs/reference/tables.md and properties.md: the columns of system tables, and what a gold table says of itself."""
+"""Make docs/reference/tables.md and properties.md: columns of system tables, and Iceberg properties of gold tables."""
 
 import tomllib
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ belong together. Values are JSON unless this page says otherwise. Do not change 
 
 
 def tables_page() -> str:
-    """Make the page of the system tables; LookupError where a column has no words, or words have no column."""
+    """Return the page of the system tables. Raise LookupError if columns.toml and the columns do not agree."""
     words = _words()["tables"]
     shapes = {
         "bronze.<source>": BRONZE,
@@ -46,14 +46,14 @@ def tables_page() -> str:
 
 
 def properties_page() -> str:
-    """Make the page of the properties of gold tables."""
+    """Return the page of the properties of gold tables."""
     words = _words()["properties"]
     check_same(property_names(), words, "properties")
     return page("Properties of gold", PROPERTIES_WORDS, table(("property", "meaning"), _sorted(words)))
 
 
 def property_names() -> set[str]:
-    """Give the properties that a gold table may have: those of a state in which nothing is absent, and of a commit."""
+    """Return the names of all properties that a gold table may have: of a full state, and of a commit."""
     table, at = TableName("shop", None, "orders"), Sequence(0, 1, 1)
     state = GoldState(
         source="shop",
@@ -71,7 +71,7 @@ def property_names() -> set[str]:
 
 
 def check_same(there: object, described: object, what: str) -> None:
-    """LookupError where the names that are there are not those that are described."""
+    """Raise LookupError if the existing names and the names in columns.toml are not the same."""
     there, described = set(cast(set[str], there)), set(cast(set[str], described))
     if there != described:
         raise LookupError(
@@ -101,7 +101,7 @@ def _columns(name: str, shape: SystemTable, words: Mapping[str, Mapping[str, str
 
 
 def type_words(kind: pa.DataType) -> str:
-    """Give a type as Iceberg names it."""
+    """Return Iceberg's name of a type."""
     if pa.types.is_list(kind):
         return f"list of {type_words(kind.value_type)}"
     if pa.types.is_map(kind):

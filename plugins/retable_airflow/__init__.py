@@ -1,6 +1,6 @@
 """The DAGs of Retable in Airflow.
 
-A DAG file of your own is two lines: `from retable_airflow import dags`, and `dags("s3://bucket/retable.toml")`.
+Your own DAG file needs two lines: `from retable_airflow import dags`, and `dags("s3://bucket/retable.toml")`.
 """
 
 from typing import TYPE_CHECKING
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def dags(settings: "Reference | None" = None) -> "list[DAG]":
-    """Make the DAGs of these settings: one for each source, those for people, the upkeep, and the SLA watch.
+    """Return the DAGs of these settings: one DAG for each source, and DAGs for decisions, upkeep and the SLA watch.
 
-    `settings` is a path, `s3://bucket/key`, or `var:NAME` for an Airflow variable that holds the TOML; without it
-    $RETABLE_SETTINGS counts. Airflow finds the DAGs by itself if this is called in a DAG file.
+    `settings` is a path, `s3://bucket/key`, or `var:NAME` for an Airflow variable that holds the TOML. If it is None,
+    $RETABLE_SETTINGS is used. Airflow finds the DAGs by itself if a DAG file calls this function.
     """
-    # Airflow imports this package while Airflow itself is still loading, so nothing of it is loaded early.
+    # Airflow imports this package while Airflow itself is still loading, so these imports are not at the top.
     from retable_airflow.decide import decide_hold
     from retable_airflow.replay_changes import replay_changes
     from retable_airflow.upkeep import keep_tables

@@ -1,4 +1,4 @@
-"""Spark jobs of people and upkeep besides a window's stages: one job, through the same callables and the same pool."""
+"""The operator for Spark jobs that are not stages of a window: commands that a person starts, and upkeep."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,13 +12,15 @@ from retable_airflow.lakes import Reference, address_of, lake_of
 from retable_airflow.stage import POOL
 
 Words = Callable[[Context], tuple[str, list[str]]]
-"""The source whose `spark_door` is used (empty: the first source's), and the arguments of the job."""
+"""A function that returns a source and the arguments of the job. The job uses the `spark_door` of this source, or of
+the first source of the settings if the name is empty."""
 
 
 class ActOperator(BaseOperator):
-    """Runs the job `upkeep`, or `command` for a command of `retable`, and returns what `report` reads from the lake.
+    """Runs the Spark job `upkeep`, or `command` for a command of `retable`, and returns the result of `report`.
 
-    An Airflow task decides from the lake, never from the job's output, because a cluster loses that.
+    `report` reads the result from the lake after the job. The job's own output is not used, because a cluster does not
+    return it.
     """
 
     def __init__(
@@ -38,7 +40,7 @@ class ActOperator(BaseOperator):
         self._running: BaseOperator | None = None
 
     def execute(self, context: Context) -> object:
-        """Run the job, then read its result."""
+        """Run the job, then read and return its result."""
         from retable.session import submit_conf
 
         name, words = self.words(context)
@@ -59,13 +61,13 @@ class ActOperator(BaseOperator):
             return self.report(lake, context)
 
     def on_kill(self) -> None:
-        """End what runs: marking the task, clearing it and a timeout all call this."""
+        """End the running Spark job. Airflow calls this if the task is marked, is cleared, or exceeds its timeout."""
         if self._running is not None:
             self._running.on_kill()
 
 
 def check_conf(context: Context) -> None:
-    """Fail at once if a run was given a key that its form does not have: Airflow accepts any key without an error."""
+    """Fail the task if a run has a parameter that the DAG does not have. Airflow itself accepts any parameter."""
     run, known = context["dag_run"], context["dag"].params
     if unknown := sorted(set(run.conf or {}) - set(known)):
         raise AirflowFailException(f"this run was given {', '.join(unknown)}; it takes only {', '.join(known)}")

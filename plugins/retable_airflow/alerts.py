@@ -1,7 +1,7 @@
-"""Alerts for people: each cause of a breach of an SLA is sent once, and once more when it is over.
+"""Sends alerts about broken SLAs: one alert for each cause, and one more when the cause is gone.
 
-A table is late by its *watermark* at the moment of looking, never by the state of a task. Incidents are in
-`ops.incidents`, so any number of processes and restarts send each of them once. Notifiers are Airflow's own.
+A table is late if its *watermark* is too old at the time of the check. The state of a task does not matter. Incidents
+are stored in `ops.incidents`, so each alert is sent once, also after restarts and from several processes.
 """
 
 import asyncio
@@ -38,12 +38,12 @@ _GIVEN = {
     **dict.fromkeys(("text", "message", "body", "content", "description"), "{{ alert.text }}"),
     "html_content": "{{ alert.html }}",
 }
-"""The value of a notifier's parameter of this name, if the settings do not give it."""
+"""Values for parameters of a notifier, by the name of the parameter, if the settings do not set the parameter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """The contents of an alert about an incident; notifiers find it in their templates as `alert`."""
+    """The contents of an alert about an incident. In the templates of notifiers it is the variable `alert`."""
 
     event: "Event"
     incident: str
@@ -81,7 +81,7 @@ class Alert:
         return f"<pre>{html.escape(self.text)}</pre>"
 
     def facts(self) -> dict[str, object]:
-        """All of it, for machines."""
+        """Return all fields, and the texts, as a dictionary for JSON."""
         named = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return named | {"subject": self.subject, "text": self.text}
 
@@ -94,9 +94,9 @@ class _Claim:
 
 
 def watch(settings: Reference | None, source: str | None = None, now: datetime | None = None) -> list[Alert]:
-    """Look at every source, or at one, and send what is newly late or over; give the alerts that were sent.
+    """Check the SLAs of all sources, or of one `source`. Send alerts for new and ended incidents, and return them.
 
-    A notifier that fails is tried again by the next look, and its error is in the log.
+    If a notifier fails, its error is in the log, and the next check sends the alert again.
     """
     with lake_of(settings) as lake:
         sources = [source] if source else sorted(lake.settings.sources)
@@ -104,9 +104,9 @@ def watch(settings: Reference | None, source: str | None = None, now: datetime |
 
 
 class LateRun(BaseNotifier):
-    """The callback of a run's deadline: it looks at the watermark of the source, and sends what is late by it.
+    """The callback for the deadline of a run: checks the SLAs of the source, and sends alerts for late tables.
 
-    A slow run whose tables are complete sends nothing.
+    If the tables of a slow run are complete, no alert is sent.
     """
 
     template_fields: Sequence[str] = ()
@@ -120,7 +120,7 @@ class LateRun(BaseNotifier):
         watch(self.settings, self.source)
 
     async def async_notify(self, context: Any) -> None:
-        """Look in a thread, because the triggerer's loop must not wait for a catalog."""
+        """Check in a thread, because the event loop of the triggerer must not wait for a catalog."""
         await asyncio.to_thread(watch, self.settings, self.source)
 
 
@@ -154,7 +154,10 @@ class _Watch:
     def _claims(
         self, known: "list[Incident]", looks: "dict[str, SlaInspection]"
     ) -> "tuple[list[_Claim], list[Incident]]":
-        """Judge, and claim the alerts that no process has sent: both in one commit."""
+        """Return the alerts that this process must send, and the new and changed incidents.
+
+        The caller commits the incidents together with the claims, so that no other process sends these alerts.
+        """
         from retable.freshness.incidents import claim_key, due_to_tell, judge_incidents, sources_of
 
         late = [each for look in looks.values() for each in look.late]
@@ -173,7 +176,7 @@ class _Watch:
         return claims, list(changed.values())
 
     def _tell(self, claims: Sequence[_Claim]) -> list[Alert]:
-        """Send the claimed alerts, then record the results: a failed alert can be claimed again."""
+        """Send the claimed alerts, record the results, and return the sent alerts. Failed alerts lose their claim."""
         from retable.freshness.incidents import claim_key
         from retable.ledger.incidents import change_incidents
 
@@ -196,7 +199,7 @@ class _Watch:
         return alerts
 
     def _routes(self, incident: "Incident") -> "dict[str, Notify]":
-        """The notifiers of everything that an incident makes late, each once, if the settings still name them."""
+        """Return the notifiers, by their ID, that the settings name for the tables and sources of an incident."""
         settings = self._lake.settings
         found: dict[str, Notify] = {}
         for name in incident.names:
@@ -213,7 +216,7 @@ def _settled(incident: "Incident", told: Mapping[str, bool], now: datetime) -> "
 
 
 def _id(notify: "Notify") -> str:
-    """Identify a notifier and its arguments, without showing them."""
+    """Return an ID for a notifier with its arguments. The ID does not show the arguments."""
     arguments = json.dumps(notify.arguments, sort_keys=True, default=str)
     return f"{notify.notifier}#{sha256(arguments.encode()).hexdigest()[:8]}"
 
@@ -241,24 +244,25 @@ def _alert(claim: _Claim, now: datetime) -> Alert:
 def _send(notify: "Notify", alert: Alert) -> bool:
     try:
         make_notifier(notify)({"alert": alert})
-    except Exception:  # noqa: BLE001  # whatever error a third-party notifier raises: the others are still called
-        _log.exception("not sent, the next look tries again: %s by %s", alert.subject, notify.notifier)
+    except Exception:  # noqa: BLE001  # a notifier may raise any error; the other notifiers are still called
+        _log.exception("not sent, and the next check sends it again: %s by %s", alert.subject, notify.notifier)
         return False
     _log.info("sent: %s by %s", alert.subject, notify.notifier)
     return True
 
 
 def make_notifier(notify: "Notify") -> BaseNotifier:
-    """Make a notifier from the settings; parameters that they leave out get values from the alert.
+    """Make the notifier of an entry of the setting `notify`. Parameters that the entry does not set get alert texts.
 
-    The texts of an alert reach a notifier as the value of a template, never as a template: they may hold foreign text.
+    These parameters are templates such as `{{ alert.text }}`. Airflow does not render the alert text itself as a
+    template, because it may contain text from messages. InvalidSetting if the class is not a notifier.
     """
     module, _, name = notify.notifier.rpartition(".")
     try:
         kind = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise InvalidSetting(
-            f"notify names {notify.notifier}, and {error}; install the provider that has it next to Airflow"
+            f"notify names {notify.notifier}, which cannot be imported: {error}; install its provider next to Airflow"
         ) from error
     if not (isinstance(kind, type) and issubclass(kind, BaseNotifier)):
         raise InvalidSetting(f"notify names {notify.notifier}, which is not a subclass of airflow.sdk.BaseNotifier")

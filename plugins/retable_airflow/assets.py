@@ -1,7 +1,7 @@
-"""Assets: one for the consistent cut of a source, which each window makes again, and one for each changed gold table.
+"""Airflow assets: one for the consistent cuts of a source, and one for each gold table.
 
-Gold tables are created during a run, so their assets come through an alias. They start a DAG that is scheduled on the
-table's own asset, or on the alias.
+Gold tables are created during a run, so their asset events come through an asset alias. An event starts the DAGs that
+are scheduled on the table's asset or on the alias.
 """
 
 from datetime import datetime, timedelta
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def cut_asset(source: str) -> Asset:
-    """The cut of a source: updated at the end of each run, in its window."""
+    """Return the asset for the consistent cuts of a source. It is updated at the end of each run."""
     return Asset(name=f"retable_cut_{source}", uri=f"retable://cut/{source}", group="retable")
 
 
 def tables_alias(source: str) -> AssetAlias:
-    """All gold tables of a source that a run changed."""
+    """Return the asset alias for all gold tables of a source. A run adds an event for each table that it changed."""
     return AssetAlias(name=f"retable_tables_{source}", group="retable")
 
 
 def table_asset(gold: str) -> Asset:
-    """A gold table, as `gold_shop.orders`."""
+    """Return the asset of a gold table, such as `gold_shop.orders`."""
     name = quote(gold, safe="._-$")
     return Asset(name=name, uri=f"retable://gold/{name}", group="retable")
 
@@ -34,7 +34,10 @@ def table_asset(gold: str) -> Asset:
 def announce(
     context: Context, lake: "Lake", source: str, window: str, end: datetime, facts: "SourceFacts"
 ) -> list[str]:
-    """Report the cut and the tables that this run changed to Airflow; give the tables' names."""
+    """Record asset events for the cut and for the gold tables that this run changed. Return the names of these tables.
+
+    `end` is the end of the window.
+    """
     events: Any = context["outlet_events"]
     events[cut_asset(source)].extra = {"window": window, **_standing(facts, None, end), **_counts(lake, source, window)}
     began = context["dag_run"].start_date
@@ -47,7 +50,10 @@ def announce(
 
 
 def _changed(lake: "Lake", source: str, window: str, run_id: str, since: datetime) -> dict[str, dict[str, Any]]:
-    """The tables with a snapshot of this try of this run; an identical replay writes none."""
+    """Return the gold tables for which this try of the run, which began at `since`, wrote a snapshot.
+
+    A replay without changes writes no snapshot. Each table has its last snapshot and its counts.
+    """
     from retable.ledger.read import read_ledger
 
     lately = {"recorded_at": since - timedelta(days=1)}

@@ -1,6 +1,6 @@
-"""A difference of two sets of rows, as counts: what Airflow stores and logs contains no value of a row.
+"""Formats the differences between a shadow and gold for Airflow, as counts without values of rows.
 
-In the Markdown, table names are always plain text.
+So Airflow does not store or log data of the tables. Names and texts never act as Markdown or HTML.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,30 +9,30 @@ from typing import Any
 from retable.printable import printable
 
 _MOST = 400
-"""The maximum length of one value in the text."""
+"""The maximum number of characters of one value in the text."""
 
 
 def without_values(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of `retable shadow diff --json` without values of rows; only that command shows them."""
+    """Return the JSON of `retable shadow diff --json` without the values of rows."""
     rows = {name: count for name, count in found["rows"].items() if name != "samples"}
     rejected = [{name: each[name] for name in ("code", "changes")} for each in found["rejected"]]
     return {**found, "rows": rows, "rejected": rejected, "held": found["held"] is not None}
 
 
 def to_markdown(tables: Iterable[Mapping[str, Any]], source: str) -> str:
-    """What differs in each table: columns and counts, and the command that shows the rows."""
+    """Return Markdown with the differing columns and the counts of each table, and the command that shows the rows."""
     return "\n\n".join([*map(_table, tables), f"`retable shadow diff {source}` shows the rows."])
 
 
 def code(text: str) -> str:
-    """Text as a block of code, whatever it contains."""
+    """Return a text as a Markdown code block. The text cannot end the block."""
     fence = "`" * max(3, 1 + max((len(run) for run in _ticks(text)), default=0))
     shown = "\n".join(map(printable, text.split("\n")))
     return f"{fence}text\n{shown}\n{fence}"
 
 
 def inline(value: object) -> str:
-    """A value in a line of text or a cell: no character acts as Markdown, HTML or an end of line."""
+    """Return a value for a line or a table cell, escaped so that it does not act as Markdown, HTML or a line end."""
     text = printable(str(value)[:_MOST])
     return "".join(char if char.isalnum() or char in " _-.:,+" else f"&#{ord(char)};" for char in text)
 

@@ -1,7 +1,7 @@
-"""The entry points to Spark: each makes the operator that runs a job.
+"""Callables that make the Airflow operator for a Spark job. The setting `spark_door` of a source names a callable.
 
-`spark_door` of a source names one, as `module:callable`. A callable of your own takes a `SparkJob` and gives any
-operator that ends when the job has ended. The result of the job is read from the ledger, never from the operator.
+Your own callable takes a `SparkJob`, and returns an operator that ends when the job has ended. Retable reads the result
+of the job from the ledger, not from the operator.
 """
 
 import os
@@ -19,7 +19,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundExceptio
 from retable.errors import InvalidSetting
 
 CONNECTION = "retable_spark"
-"""The Airflow connection that names the Spark master; without it Spark runs on the worker itself."""
+"""The Airflow connection that names the Spark master. If it does not exist, Spark runs on the Airflow worker."""
 
 _LIFELINE = "RETABLE_LIFELINE"
 _LOCAL = '{"conn_type": "spark", "host": "local[*]"}'
@@ -28,10 +28,11 @@ _INSTALLED = Path(__file__).resolve().parent / "jobs"
 
 @dataclass(frozen=True, slots=True)
 class SparkJob:
-    """A Spark application to run: a Python file, its arguments, and the Spark settings needed before its JVM starts.
+    """A Spark application to run: a Python file, its arguments, and its Spark settings.
 
-    `stage` is `land`, `decode`, `replay`, or `window` for all three; or `upkeep` or `command`, which have no window and
-    take `more`. Nothing in it is secret.
+    `stage` is `land`, `decode`, `replay`, or `window` for all three stages. It may also be `upkeep` or `command`, which
+    have no window; `more` has their arguments. `settings` is the address of Retable's settings. `conf` has the Spark
+    settings that must be set before the JVM starts. No field contains a secret.
     """
 
     stage: str
@@ -62,7 +63,10 @@ Door = Callable[[SparkJob], BaseOperator]
 
 
 def spark_submit(job: SparkJob) -> BaseOperator:
-    """Run it through spark-submit: on the worker, or at the master of the connection `retable_spark`."""
+    """Return an operator that runs the job through spark-submit.
+
+    Spark runs at the master that the Airflow connection `retable_spark` names, or else on the worker.
+    """
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
     return SparkSubmitOperator(
@@ -77,18 +81,18 @@ def spark_submit(job: SparkJob) -> BaseOperator:
 
 
 def kubernetes(job: SparkJob, *, template: Mapping[str, Any], **operator: Any) -> BaseOperator:
-    """Run it as a SparkApplication of Spark's operator for Kubernetes.
+    """Return an operator that runs the job as a SparkApplication of the Spark operator for Kubernetes.
 
-    `template` is your own resource, with your image, in which Retable and its jars are installed; its file, arguments
-    and Spark settings are filled in. Use it through a callable of your own: `functools.partial(kubernetes, template=…,
-    namespace=…)`. The rest goes to SparkKubernetesOperator.
+    `template` is your own SparkApplication resource. Retable and its jars must be installed in its image. Retable adds
+    the job's file, arguments and Spark settings. All other arguments go to SparkKubernetesOperator. Use this function
+    in your own callable: `functools.partial(kubernetes, template=…, namespace=…)`.
     """
     try:
         module = import_module("airflow.providers.cncf.kubernetes.operators.spark_kubernetes")
     except ImportError as error:
         raise AirflowFailException(
-            "this `spark_door` needs apache-airflow-providers-cncf-kubernetes; install it next to Airflow, or use "
-            "another one"
+            "this `spark_door` needs apache-airflow-providers-cncf-kubernetes; install this package next to Airflow, "
+            "or set another `spark_door`"
         ) from error
     made: BaseOperator = module.SparkKubernetesOperator(
         task_id=job.stage, name=_dns_name(job), template_spec=spark_application(job, template), **operator
@@ -97,7 +101,10 @@ def kubernetes(job: SparkJob, *, template: Mapping[str, Any], **operator: Any) -
 
 
 def spark_application(job: SparkJob, template: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill a SparkApplication; the template's own file and arguments win, so an image may have its own."""
+    """Return the SparkApplication for a job. The job's arguments are always set.
+
+    The file and the Spark settings of the template take precedence over those of the job.
+    """
     spec = dict(template.get("spec", {}))
     conf = {name: value for name, value in job.conf.items() if name.startswith("spark.sql.")}
     filled = {
@@ -114,9 +121,9 @@ def spark_application(job: SparkJob, template: Mapping[str, Any]) -> dict[str, A
 
 
 def open_door(path: str, job: SparkJob) -> BaseOperator:
-    """Give the operator for a job that the callable `module:callable` of the settings makes.
+    """Call the callable `module:callable` for a job, and return the operator that it makes.
 
-    InvalidSetting says what is missing, or that the result is not an operator.
+    InvalidSetting if the callable cannot be imported, or if its result is not an operator.
     """
     made = _load(path)(job)
     if not isinstance(made, BaseOperator):
@@ -130,18 +137,19 @@ def _load(path: str) -> Door:
         found = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise InvalidSetting(
-            f"spark_door is {path!r}, and {error}; its module must be importable where tasks run, as in the DAGs folder"
+            f"spark_door is {path!r}, which cannot be imported: {error}; put its module where "
+            f"tasks run, for example into the DAGs folder"
         ) from error
     if not callable(found):
-        raise InvalidSetting(f"spark_door is {path!r}, which is not callable")
+        raise InvalidSetting(f"spark_door is {path!r}, which is not callable; name a function that takes a SparkJob")
     door: Door = found
     return door
 
 
 def run_door(operator: BaseOperator, context: Context) -> None:
-    """Run the operator as if it were the task: Airflow warns about an operator that runs inside another one.
+    """Run an operator inside a task of another operator, without the warning of Airflow about this.
 
-    Its templates are not rendered, because its arguments contain texts from a person, a message or a table.
+    The templates of the operator are not rendered, because its arguments contain texts of persons, messages and tables.
     """
     token = ExecutorSafeguard.tracker.set(operator)
     try:
@@ -151,12 +159,15 @@ def run_door(operator: BaseOperator, context: Context) -> None:
 
 
 def jobs_folder() -> Path:
-    """The folder of the job files: in the installed package, or next to the plugins of a checkout."""
+    """Return the folder of the job files: in the installed package, or in a checkout of the repository."""
     return _INSTALLED if _INSTALLED.is_dir() else Path(__file__).resolve().parents[2] / "jobs"
 
 
 def runs_here() -> bool:
-    """Say whether Spark's driver and executors run on this worker; without a connection, define a local one."""
+    """Return whether Spark runs on this worker, with the driver and all executors.
+
+    If the connection `retable_spark` does not exist, define a local one for this process.
+    """
     try:
         master = Connection.get(CONNECTION).host
     except AirflowNotFoundException:
@@ -166,7 +177,10 @@ def runs_here() -> bool:
 
 
 def _local_environment() -> dict[str, str]:
-    """Spark's programs and Python are those next to this one, nothing listens beyond loopback, nothing outlives us."""
+    """Return environment variables for spark-submit on this worker.
+
+    Spark uses the programs and the Python of this environment, listens only on loopback, and ends with this task.
+    """
     programs = Path(sys.executable).parent
     return {
         "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}",

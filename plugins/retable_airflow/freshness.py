@@ -1,6 +1,6 @@
-"""Freshness in Airflow: the task that records watermarks, and the sensor that waits for one.
+"""Freshness in Airflow: the task that records watermarks, and the sensor that waits for a watermark.
 
-The catalog is read through pyiceberg: no JVM runs here, and no worker slot is used while a sensor waits.
+Both read the catalog through pyiceberg, without a JVM. A waiting sensor uses no worker slot.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from retable.ledger.lake.catalog import Lake
 
 _GRACE = timedelta(minutes=5)
-"""How long after its deadline the scheduler ends a sensor, if no triggerer runs."""
+"""If no triggerer runs, the scheduler ends a sensor this long after its deadline."""
 
 _looks = Looks()
 
 
 def fresh(source: str, settings: Reference | None = None) -> BaseOperator:
-    """Make the task that records how far the window of its DAG run brought a source; it does not wait."""
+    """Return the task that records the watermarks of a source after the stages of a run. It does not wait."""
     return _FreshOperator(
         task_id="fresh", source=source, settings=settings, outlets=[cut_asset(source), tables_alias(source)]
     )
@@ -40,13 +40,13 @@ def fresh(source: str, settings: Reference | None = None) -> BaseOperator:
 class FreshnessSensor(BaseSensorOperator):
     """Waits in the triggerer until gold tables are complete through a time.
 
-    `tables` is a gold table, a source (which means all of its tables), or a list of them; `through` is by default the
-    end of the run's data interval; `grade` is the lowest accepted kind of evidence. After `deadline` (or `timeout`) the
-    task fails, and says which partition, evidence or table it waited for. Without `settings`, $RETABLE_SETTINGS counts,
-    on the machine of the sensor.
+    `tables` is a gold table, a source (which means all of its tables), or a list of tables and sources. `through` is
+    the time; its default is the end of the run's data interval. `grade` is the lowest accepted grade of evidence. After
+    `deadline` (or `timeout`) the task fails. Its error names the partition, evidence or table that it waited for. If
+    `settings` is None, $RETABLE_SETTINGS of the sensor's machine is used.
 
-    It returns, by source, the first window that proved it for all these tables. The consistent cut of that window holds
-    everything in them that is older than `through`, also changes delayed by a hold or a repeated replay.
+    The result has, by source, the first window that proved that all these tables are complete. The consistent cut of
+    that window contains all their changes before `through`, also changes that a hold or a repeated replay delayed.
     """
 
     template_fields: Sequence[str] = ("tables", "through")
@@ -70,17 +70,20 @@ class FreshnessSensor(BaseSensorOperator):
         self.settings = settings
 
     def execute(self, context: Context) -> dict[str, object]:
-        """Look once, and leave the rest to the triggerer."""
+        """Check once. If the tables are not complete yet, continue to wait in the triggerer."""
         return self._look(context, datetime.now(UTC) + timedelta(seconds=self.timeout))
 
     def look_again(self, context: Context, event: dict[str, str], until: str) -> dict[str, object]:
-        """Look again when the trigger fires: the state may have changed since."""
+        """Check again after the trigger fired, because the state may have changed since."""
         if "error" in event:
             raise AirflowFailException(event["error"])
         return self._look(context, datetime.fromisoformat(until))
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
-        """Continue after a deferral; a task that the scheduler ended fails with its cause too, not only a timeout."""
+        """Continue after a deferral.
+
+        If the scheduler ended the wait, check once more, so that the error names the cause and not only a timeout.
+        """
         try:
             return super().resume_execution(next_method, next_kwargs, context)
         except AirflowSensorTimeout as error:
@@ -116,9 +119,10 @@ class FreshnessSensor(BaseSensorOperator):
 
 
 class FreshnessTrigger(BaseTrigger):
-    """Fires when the tables are complete, at `until`, or with an error that only a person can resolve.
+    """Fires when the tables are complete, at the time `until`, or with an error that only a person can resolve.
 
-    It holds only its arguments, so another triggerer can continue it after a restart.
+    It has no state except its arguments, so another triggerer can continue it after a restart. `poll` is the number of
+    seconds between two checks.
     """
 
     def __init__(self, settings: str, names: list[str], through: str, grade: Grade, until: str, poll: float) -> None:
@@ -147,15 +151,15 @@ class FreshnessTrigger(BaseTrigger):
                 if not isinstance(error, EnvironmentFault):
                     yield TriggerEvent({"error": str(error)})  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
                     return
-                self.log.warning("the look failed, and will be repeated: %s", error)
+                self.log.warning("the check failed, and will be repeated: %s", error)
             except RetableError as error:
-                self.log.warning("the look failed, and will be repeated: %s", error)
+                self.log.warning("the check failed, and will be repeated: %s", error)
         yield TriggerEvent({})  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known now, in words; with a report if all is complete."""
+    """The answer to a `Question`, as a text. `report` is None if the tables are not complete yet."""
 
     words: str
     report: dict[str, object] | None = None
@@ -163,7 +167,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question whether these are complete through a time. A missing table is waited for; a source must exist."""
+    """The question whether gold tables, or all tables of sources, are complete through a time.
+
+    A table that does not exist yet is not complete. A source that the settings do not have is an error.
+    """
 
     settings: str
     names: list[str]
@@ -171,7 +178,7 @@ class Question:
     grade: Grade
 
     def ask(self) -> Answer:
-        """Read the catalog; SettingsError if a person must change something first."""
+        """Read the catalog and answer. SettingsError if a person must change something first."""
         from retable.freshness.catalog import ask, reached_at
 
         with lake_of(self.settings) as lake:
@@ -187,7 +194,10 @@ class Question:
             return Answer(verdict.words, {"through": through, **_standing(verdict.standing), "windows": reached})
 
     def is_answered(self) -> bool:
-        """Answer only yes or no; sources that are not that far are judged by what another sensor may just have seen."""
+        """Return whether the tables are complete, with few reads of the catalog.
+
+        It first checks how far the sources are read, from reads that the sensors of this triggerer share.
+        """
         from retable.freshness.catalog import ask, reaches
 
         lines = _looks.lines(self.settings, self.names)
@@ -220,7 +230,7 @@ class _FreshOperator(BaseOperator):
         self.settings = settings
 
     def execute(self, context: Context) -> dict[str, object]:
-        """Record the watermarks and update the assets; a late source leaves the task green, its cause is in the log."""
+        """Record the watermarks and update the assets. If the source is late, the task succeeds and logs the cause."""
         from retable.freshness.catalog import record
         from retable.freshness.gate import judge
         from retable_airflow.stage import window_of
@@ -249,7 +259,10 @@ def _names(tables: str | Sequence[str]) -> list[str]:
 
 
 def _time(through: object) -> datetime:
-    """Read a rendered time; a run without a data interval must be given one."""
+    """Parse the time `through`, which is a datetime or a rendered template.
+
+    AirflowFailException if it is empty or has no time zone. It is empty if the run has no data interval.
+    """
     if not through:
         raise AirflowFailException(
             "this run has no data interval: give the sensor a time, `through`, or trigger the run with a logical date"

@@ -1,4 +1,4 @@
-"""The lake of a DAG: where its settings are, and how a task opens it."""
+"""Loads the settings that a DAG names, and opens their lake."""
 
 import logging
 import os
@@ -17,19 +17,22 @@ if TYPE_CHECKING:
     from retable.settings.load import Settings
 
 Reference = Path | str
-"""Settings as a DAG names them: a path, `s3://bucket/key`, or `var:NAME`, an Airflow variable with the TOML."""
+"""How a DAG names its settings: a path, `s3://bucket/key`, or `var:NAME` for an Airflow variable with the TOML."""
 
 _VARIABLE = "var:"
 
 
 def reference_of(settings: Reference | None) -> Reference:
-    """Give the argument, else $RETABLE_SETTINGS, else `retable.toml` of the working folder, as an absolute path."""
+    """Return the reference itself, or else $RETABLE_SETTINGS, or else `retable.toml`. A path becomes absolute."""
     named = settings or os.environ.get("RETABLE_SETTINGS") or "retable.toml"
     return str(named) if _is_remote(named) else Path(named).absolute()
 
 
 def address_of(reference: Reference | None) -> SettingsAddress:
-    """Give an address of these settings that any process can read; a variable's text becomes its own address."""
+    """Return an address of the settings for a process without Airflow.
+
+    For an Airflow variable, the address contains the TOML text itself.
+    """
     found = reference_of(reference)
     if str(found).startswith(_VARIABLE):
         return to_address(str(Variable.get(str(found).removeprefix(_VARIABLE))))
@@ -37,7 +40,7 @@ def address_of(reference: Reference | None) -> SettingsAddress:
 
 
 def settings_of(reference: Reference | None) -> "Settings":
-    """Load the settings that a DAG names; unchanged settings are not read again."""
+    """Return the settings that a DAG names. Unchanged settings come from a cache, except from S3."""
     from retable.settings.load import load_settings
 
     address = address_of(reference)
@@ -48,11 +51,11 @@ def settings_of(reference: Reference | None) -> "Settings":
 
 @contextmanager
 def lake_of(reference: Reference | None) -> Iterator["Lake"]:
-    """Open the lake of these settings for as long as it is needed."""
-    # Importing the lake's readers takes longer than a DAG file may, so it is done only when needed.
+    """Open the lake of these settings for the `with` block."""
+    # This import takes longer than the parsing of a DAG file may take, so it is done only in tasks.
     from retable.ledger.lake.catalog import open_lake
 
-    # It logs for every table that it reads files in its usual way; a task's log is for the task's own messages.
+    # At level INFO, pyiceberg logs a line for every table that it opens.
     logging.getLogger("pyiceberg.io").setLevel(logging.WARNING)
     lake = open_lake(settings_of(reference))
     try:
@@ -63,14 +66,14 @@ def lake_of(reference: Reference | None) -> Iterator["Lake"]:
 
 @lru_cache(maxsize=8)
 def _load(address: SettingsAddress, state: tuple[tuple[str, int, int], ...]) -> "Settings":
-    """Load settings once for each state of their files, because a DAG file requests them again and again."""
+    """Load settings once for each version of their files, because DAG files request them many times."""
     from retable.settings.load import load_settings
 
     return load_settings(address)
 
 
 def _state(address: SettingsAddress) -> tuple[tuple[str, int, int], ...]:
-    """The identity of a file's version: name, time, size. A missing file has none, and loading reports it."""
+    """Return the name, time and size of each settings file. A missing file is left out; loading reports it."""
     if not isinstance(address, Path):
         return ()
     files = sorted(address.glob("*.toml")) if address.is_dir() else [address]

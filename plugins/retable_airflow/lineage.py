@@ -1,4 +1,4 @@
-"""OpenLineage of a stage: from the queue or the folder through bronze and silver to gold."""
+"""Reports to OpenLineage what a stage reads and writes, from topics or a folder through bronze and silver to gold."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def lineage_of(
     settings: Reference | None, source: str, stages: "Sequence[Stage]", window: str | None = None
 ) -> "OperatorLineage[Any, Any]":
-    """Name what these stages of a source read and write; gold's tables only for a replayed window."""
+    """Return the datasets that these stages of a source read and write.
+
+    Gold tables are included only if `window` names a replayed window.
+    """
     loaded = settings_of(settings)
     inputs, outputs = [], []
     for stage in stages:

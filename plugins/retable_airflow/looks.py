@@ -1,4 +1,4 @@
-"""A triggerer's recent reads of lakes, shared by its sensors: hundreds of them wait for a few sources."""
+"""Shares recent reads of the lake between the sensors of a triggerer, because many sensors wait for a few sources."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from retable.freshness.watermark import SourceLine
 
 KEPT_SECONDS = 10.0
-"""How long a read of a source is shared: a sixth of what a sensor waits between two looks."""
+"""How many seconds a read of a source is shared. It is a sixth of the default time between two checks of a sensor."""
 
 
 class Looks:
-    """The lines of sources, read by the first caller and shared with callers soon after, in any thread."""
+    """A cache of the progress of sources (`SourceLine`), for all threads. An entry is used for `kept` seconds."""
 
     def __init__(self, kept: float = KEPT_SECONDS) -> None:
         self._kept = kept
@@ -26,7 +26,10 @@ class Looks:
         self._locks: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
 
     def lines(self, settings: str, names: Sequence[str]) -> "list[SourceLine] | None":
-        """How far the sources of these names are; None if a table does not exist yet. NotFound for a source."""
+        """Return the progress of the sources of these tables and sources.
+
+        None if a table does not exist yet. NotFound if the settings do not have a source.
+        """
         sources = set()
         for name in sorted(names, key=_is_table):
             try:

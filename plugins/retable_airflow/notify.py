@@ -1,4 +1,4 @@
-"""Notifiers that need no provider: one writes to a file, one posts to the address of a connection."""
+"""Notifiers that need no provider package: one appends to a file, one posts to a web address."""
 
 import json
 from contextlib import suppress
@@ -33,11 +33,12 @@ class FileNotifier(BaseNotifier):
 
 
 class WebhookNotifier(BaseNotifier):
-    """Posts each alert as JSON to the address of a connection, with its password as a bearer token.
+    """Posts each alert as JSON to the address of an Airflow connection, with its password as a bearer token.
 
-    The address is `schema://host:port` plus the extra `path` of the connection, if it has one; the host may also be a
-    whole URL. It must use https, be on this machine, or use http if the connection has the extra `"allow_http": true`.
-    If the answer is an error or a redirect, or does not come within 20 seconds, the next look sends the alert again.
+    The address is `schema://host:port` of the connection, and then its extra `path`, if this is set. The host may also
+    be a whole URL. The address must use https. It may use http if it is on this machine, or if the connection has the
+    extra `"allow_http": true`. If the answer is an error or a redirect, or does not come within 20 seconds, the next
+    check sends the alert again.
     """
 
     template_fields = ()
@@ -57,7 +58,7 @@ class WebhookNotifier(BaseNotifier):
 
 
 class _Staying(HTTPRedirectHandler):
-    """Follows no redirect: the token is only for the address of the connection."""
+    """Refuses redirects, because the token must not be sent to another address than that of the connection."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -70,11 +71,13 @@ def _address(connection: Any) -> str:
     host = connection.host or ""
     address = host if "://" in host else f"{connection.schema or 'https'}://{host}"
     if not address.startswith(("http://", "https://")):
-        raise ValueError(f"the address of the connection {connection.conn_id} is not http or https")
+        raise ValueError(
+            f"the address of connection {connection.conn_id} does not begin with http:// or https://; set its schema"
+        )
     if address.startswith("http://") and not (_is_here(address) or connection.extra_dejson.get("allow_http") is True):
         raise ValueError(
-            f"the connection {connection.conn_id} sends alerts and its password without encryption: give it https, or "
-            f'the extra {{"allow_http": true}}'
+            f"the connection {connection.conn_id} would send alerts and its password without encryption: set its "
+            f'schema to https, or its extra to {{"allow_http": true}}'
         )
     _check_reached(connection, urlsplit(address).hostname or "")
     port = f":{connection.port}" if connection.port else ""
@@ -91,7 +94,7 @@ def _is_here(address: str) -> bool:
 
 
 def _check_reached(connection: Any, host: str) -> None:
-    """Check that neither the host nor its IP addresses are link-local: clouds answer there with keys."""
+    """Raise ValueError if the host or an IP address of it is link-local. A cloud gives out keys at such addresses."""
     if connection.extra_dejson.get("allow_link_local") is True:
         return
     check_host(host)

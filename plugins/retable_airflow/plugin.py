@@ -1,4 +1,4 @@
-"""Retable as Airflow finds it: by its entry points, or in the plugins folder."""
+"""The Airflow plugin of Retable. Airflow finds it by its entry point or in the plugins folder."""
 
 from airflow.plugins_manager import AirflowPlugin
 
@@ -6,7 +6,7 @@ from retable_airflow import listener
 
 
 class RetablePlugin(AirflowPlugin):
-    """The pool that the DAGs need, and the notes of their runs."""
+    """Registers the listener that creates the pool of the DAGs and writes the notes of their runs."""
 
     name = "retable"
     listeners = [listener]  # noqa: RUF012  # Airflow's own form

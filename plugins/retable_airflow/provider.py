@@ -1,10 +1,11 @@
-"""Retable's entry in `airflow providers`; Airflow reads it while it is still loading, so nothing is loaded here."""
+"""Retable's entry in `airflow providers`. Airflow reads it while Airflow itself is still loading, so this module does
+not import Airflow."""
 
 from typing import Any
 
 
 def provider_info() -> dict[str, Any]:
-    """Give the package's name, and its notifiers."""
+    """Return the package's name and its notifiers, as Airflow requires."""
     return {
         "package-name": "retable",
         "name": "Retable",

@@ -1,4 +1,4 @@
-"""Replay every source of the settings by the hour: land >> decode >> replay >> fresh, one DAG per source."""
+"""Replays the windows of every source into gold: land >> decode >> replay >> fresh, one DAG per source."""
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -44,7 +44,7 @@ WINDOW = Param(
 
 
 def replay_changes(settings: Reference | None = None) -> list[DAG]:
-    """Make the DAG of every source."""
+    """Return one DAG for every source."""
     reference = reference_of(settings)
     loaded = settings_of(reference)
     return [_dag(source, reference, access_control(loaded)) for source in loaded.sources.values()]
@@ -55,9 +55,9 @@ def _dag(source: "SourceSettings", settings: Reference, access: dict[str, dict[s
         f"replay_changes__{source.name}",
         schedule=CronDataIntervalTimetable(schedule(source), timezone="UTC"),
         start_date=source.first or datetime(2000, 1, 1, tzinfo=UTC),
-        # A source with a start is caught up from there; otherwise the first run is the next interval's.
+        # If `start` is a time, Airflow makes runs from there on; otherwise the first run is of the next interval.
         catchup=source.first is not None,
-        # Live runs go one after another; a backfill counts its own runs separately.
+        # Scheduled runs run one after another; Airflow counts the runs of a backfill separately.
         max_active_runs=1,
         access_control=access,
         default_args={"retries": 2, "retry_delay": timedelta(minutes=1), "owner": source.owner or "retable"},
@@ -79,7 +79,7 @@ def _stages(source: "SourceSettings", settings: Reference) -> list[BaseOperator]
 
 
 def _deadline(source: "SourceSettings", settings: Reference) -> DeadlineAlert | None:
-    """Check the watermark at the SLA of a run, whether or not the run has ended."""
+    """Return an alert that checks the watermarks when the SLA of a run is over, also if the run has not ended."""
     if source.sla is None:
         return None
     return DeadlineAlert(

@@ -1,4 +1,4 @@
-"""Stages of a source as Airflow tasks: the Spark job that they start, and its result in the ledger."""
+"""The Airflow task of a stage: it starts the Spark job, and reads its result from the ledger."""
 
 import time
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from retable.settings.sources import Source, SourceSettings
 
 POOL = "retable_spark"
-"""The Airflow pool whose slots are the Spark jobs that may run at once."""
+"""The Airflow pool for Spark jobs. Its slots limit how many Spark jobs run at once."""
 
 Job = Literal["land", "decode", "replay", "window"]
 STAGES: dict[Job, tuple["Stage", ...]] = {
@@ -33,16 +33,17 @@ STAGES: dict[Job, tuple["Stage", ...]] = {
 """The stages that each job runs, in one Spark application."""
 
 _SHORT = timedelta(seconds=10)
-"""A wait during which a task keeps its slot: a trigger that fires right after the deferral may be missed."""
+"""For a wait up to this time a task is not deferred, because Airflow may miss a trigger that fires right after the
+deferral."""
 
 
 def stage(job: Job, source: str, settings: Reference | None = None, **task: Any) -> BaseOperator:
-    """Make the task that runs one stage of a source, or all three, for the window of its DAG run."""
+    """Return the task that runs one stage of a source, or all three stages, for the window of its DAG run."""
     return _StageOperator(**{"task_id": job, "pool": POOL, **task}, job=job, source=source, settings=settings)
 
 
 def schedule(source: "SourceSettings") -> str:
-    """Give the cron expression whose intervals are the source's windows."""
+    """Return the cron expression whose intervals are the source's windows. InvalidSetting if there is none."""
     minutes = source.every // timedelta(minutes=1)
     hours, rest = divmod(minutes, 60)
     if not 60 % minutes:
@@ -56,7 +57,10 @@ def schedule(source: "SourceSettings") -> str:
 
 
 def window_of(context: Context) -> str:
-    """Give the window of a run: the requested one, else its data interval; a run with neither fails at once."""
+    """Return the window of a run: the parameter `window`, or else the data interval of the run.
+
+    AirflowFailException if the run has neither, or has an unknown parameter.
+    """
     run = context["dag_run"]
     known = context["dag"].params
     if unknown := sorted(set(run.conf or {}) - set(known)):
@@ -83,9 +87,9 @@ class _StageOperator(BaseOperator):
         self._running: BaseOperator | None = None
 
     def execute(self, context: Context) -> dict[str, object]:
-        """Run the job, then return its result from the ledger, because a cluster's exit code gets lost.
+        """Run the job, then return its result from the ledger, because a cluster does not return an exit code.
 
-        A window in which nothing arrived starts no Spark.
+        For a window without messages Spark is not started.
         """
         from retable.session import submit_conf
 
@@ -109,28 +113,28 @@ class _StageOperator(BaseOperator):
             return self._report(lake, window)
 
     def after_delay(self, context: Context, event: object) -> dict[str, object]:
-        """Continue after the delay."""
+        """Continue when the delay of the window is over."""
         return self.execute(context)
 
     def on_kill(self) -> None:
-        """End what runs: marking the task, clearing it and a timeout all call this."""
+        """End the running Spark job. Airflow calls this if the task is marked, is cleared, or exceeds its timeout."""
         if self._running is not None:
             self._running.on_kill()
 
     def get_openlineage_facets_on_start(self) -> "OperatorLineage[Any, Any]":
-        """Name what the stages read and write."""
+        """Return the datasets that the stages read and write."""
         from retable_airflow.lineage import lineage_of
 
         return lineage_of(self.settings, self.source, STAGES[self.job])
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> "OperatorLineage[Any, Any]":
-        """Name them again, with the gold tables of the window, which are known only now."""
+        """Return the datasets that the stages read and write, with the gold tables that the window changed."""
         from retable_airflow.lineage import lineage_of
 
         return lineage_of(self.settings, self.source, STAGES[self.job], window_of(task_instance.get_template_context()))
 
     def _skip_paused(self, window: str) -> None:
-        """End the run of a source that the settings pause, and log it; a recorded window may still be run."""
+        """Skip the run if the settings pause the source and the window is not recorded yet."""
         from retable.ledger.windows.recording import find_recorded
 
         source = settings_of(self.settings).source(self.source)
@@ -140,12 +144,12 @@ class _StageOperator(BaseOperator):
             recorded = find_recorded(lake, source.name, window) is not None
         if not recorded:
             raise AirflowSkipException(
-                f"{source.name} is paused, and {window} is not recorded: {source.paused}. Clear this run when `paused` "
-                f"is removed from the settings"
+                f"{source.name} is paused, and {window} is not recorded: {source.paused}. Remove `paused` from the "
+                f"settings when the source may continue, then clear this run"
             )
 
     def _await_delay(self, window: str) -> None:
-        """Free the slot until the evidence of a window's end has had its `delay` to arrive."""
+        """Wait, without a worker slot, until the setting `delay` has passed since the end of the window."""
         from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 
         source = settings_of(self.settings).source(self.source)
@@ -153,14 +157,15 @@ class _StageOperator(BaseOperator):
             return
         ready = window_start(window) + source.every + source.delay
         if (left := ready - datetime.now(UTC)) > _SHORT:
-            self.log.info("waiting until %s, %s after the window's end", ready.isoformat(), source.delay)
+            self.log.info("waiting until %s: %s (`delay`) after the end of the window", ready.isoformat(), source.delay)
             self.defer(trigger=DateTimeTrigger(ready), method_name="after_delay")
         time.sleep(max(left, timedelta()).total_seconds())
 
     def _closes_quiet(self, lake: "Lake", source: "Source", window: str, run_id: str) -> bool:
-        """Write the ledger of a window in which nothing arrived; False if there may be something to do.
+        """If the window is recorded and has no messages, write its ledger rows and return True. Otherwise return False.
 
-        Due windows are looked for only if the driver runs here too: a worker may not reach a cluster's source.
+        It records due windows first, but only if Spark's driver runs on this worker: otherwise the worker may have no
+        access to the source.
         """
         from retable.land.due import record_due
         from retable.ledger.windows.empty import close_empty
@@ -172,7 +177,7 @@ class _StageOperator(BaseOperator):
         found = find_recorded(lake, source.name, window)
         if found is None or not found.is_empty:
             return False
-        self.log.info("nothing arrived in the window %s: no Spark is started", window)
+        self.log.info("no messages arrived in the window %s, so Spark is not started", window)
         close_empty(lake, [found], run_id, now)
         return True
 
@@ -183,7 +188,7 @@ class _StageOperator(BaseOperator):
         mine = _found(rows, STAGES[self.job], window)
         held = [table.gold for table in read_tables(lake, self.source) if table.state == "held"]
         if held:
-            self.log.warning("done, but held: %s; `retable hold list` says why", ", ".join(held))
+            self.log.warning("done, but these tables are held: %s; `retable hold list` says why", ", ".join(held))
         counts = {name: count for row in mine for name, count in row.counts.items()}
         return {"window": window, "counts": counts, "held": held, "seconds": round(sum(row.seconds for row in mine), 1)}
 
@@ -192,6 +197,6 @@ def _found(rows: "dict[Stage, Any]", stages: "Sequence[Stage]", window: str) -> 
     missing = [stage for stage in stages if stage not in rows]
     if missing:
         raise AirflowFailException(
-            f"Spark ended, but the ledger has no {', '.join(missing)} of {window}: see Spark's own log"
+            f"Spark ended, but the ledger has no result of {', '.join(missing)} for {window}: see Spark's own log"
         )
     return [rows[stage] for stage in stages]

@@ -1,4 +1,4 @@
-"""Keep the tables of the lake small and quick to read: once a day, source by source, then the ops tables."""
+"""Compacts tables, expires snapshots and applies retention once a day: one task per source, and one for `ops`."""
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -31,11 +31,11 @@ TABLES = Param(
 )
 _OPS = "ops"
 _LONGEST = timedelta(days=7)
-"""No run that ends now began longer ago."""
+"""The longest time that a run can take, for the search of its rows in ops.upkeep."""
 
 
 def keep_tables(settings: Reference | None = None) -> list[DAG]:
-    """Make the DAG; none if the settings have no source."""
+    """Return the DAG `keep_tables`; [] if the settings have no source."""
     reference = reference_of(settings)
     loaded = settings_of(reference)
     sources = sorted(loaded.sources)
@@ -53,7 +53,7 @@ def keep_tables(settings: Reference | None = None) -> list[DAG]:
         tags=["retable", "keep_tables"],
         doc_md=DOC.format(settings=reference),
     ) as dag:
-        # A failure of one source does not stop the others; the pool limits how many run at once.
+        # A failure of one source does not stop the other sources; the pool limits how many tasks run at once.
         _check() >> [_keep(name, reference) for name in (*sources, _OPS)]
     return [dag]
 
@@ -64,7 +64,7 @@ def _check() -> None:
 
 
 def _keep(name: str, settings: Reference) -> ActOperator:
-    """A task for the tables of one source, or for those of ops; the requested tables may leave it nothing to do."""
+    """Return the task for the tables of one source or of `ops`. It is skipped if no requested table belongs to it."""
 
     def words(context: Context) -> tuple[str, list[str]]:
         return "" if name == _OPS else name, _chosen(name, settings, context)
@@ -97,7 +97,7 @@ def _chosen(name: str, settings: Reference, context: Context) -> list[str]:
 
 
 def _effect(lake: "Lake", context: Context) -> list[dict[str, Any]]:
-    """What this run did to each table, from ops.upkeep."""
+    """Return what this run did to each table, from ops.upkeep."""
     from retable.ledger.read import read_upkeep
 
     rows = read_upkeep(lake, {"recorded_at": datetime.now(UTC) - _LONGEST})

@@ -1,4 +1,4 @@
-"""Watch the SLAs of the settings: every few minutes, and send what is late and what is over."""
+"""Checks the SLAs of all tables every few minutes, and sends alerts when a table is late or complete again."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,7 +19,7 @@ The incidents are in `ops.incidents`. Settings: `{settings}`.
 
 
 def watch_tables(settings: Reference | None = None) -> list[DAG]:
-    """Make the DAG that watches; none if there is no SLA."""
+    """Return the DAG `watch_tables`; [] if the settings have no SLA."""
     reference = reference_of(settings)
     loaded = settings_of(reference)
     if not any(each.sla for each in (*loaded.sources.values(), *loaded.tables.values())):
@@ -32,7 +32,7 @@ def watch_tables(settings: Reference | None = None) -> list[DAG]:
         max_active_runs=1,
         access_control=access_control(loaded),
         dagrun_timeout=timedelta(minutes=15),
-        # The next look comes soon, and an error of this look is in its log.
+        # The next check comes soon, and an error of this check is in its log.
         default_args={"retries": 0},
         tags=["retable", "watch_tables"],
         doc_md=DOC.format(settings=reference),
@@ -47,5 +47,5 @@ class _WatchOperator(BaseOperator):
         self.settings = settings
 
     def execute(self, context: Context) -> list[dict[str, object]]:
-        """Look once; give the alerts that were sent."""
+        """Check once, and return the alerts that were sent."""
         return [alert.facts() for alert in watch(self.settings)]

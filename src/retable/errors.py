@@ -1,21 +1,24 @@
 """Every error that Retable raises. The class of an error says what happens next.
 
     RetableError
-    ├─ MessageError    QUARANTINE   one message, or one row, waits in quarantine; the others go on
-    ├─ TableError      HOLD         one table stops at a position; the others go on
+    ├─ MessageError    QUARANTINE   one message, or one row, waits in quarantine; other messages and rows continue
+    ├─ TableError      HOLD         one table stops at a position; other tables continue
     ├─ ConflictError   RETRY        nothing is wrong with the data; the same command works later
     ├─ SettingsError   STOP         nothing was written; a person must change something
     └─ Unbalanced      BUG          Retable counted wrongly
 
-The docstring of an error says what happened, and `helps` what a person can do: docs/reference/errors.md is made from
-them. `code` is stored in tables, so it never changes.
+The docstring of an error says what happened, and `helps` says what a person can do. docs/reference/errors.md is made
+from both. `code` is stored in tables, so it never changes.
 """
 
 from typing import ClassVar
 
 
 class RetableError(Exception):
-    """Something that a user must know. `facts` survive pickling between Spark's processes."""
+    """The base of all errors that Retable raises for users.
+
+    `facts` are details for code and logs. They survive pickling between Spark's processes.
+    """
 
     code: ClassVar[str] = "ERROR"
     remedy: ClassVar[str] = "STOP"
@@ -41,8 +44,8 @@ class MessageError(RetableError):
     code = "MESSAGE"
     remedy = "QUARANTINE"
     helps = (
-        "`retable quarantine list` shows it with its reason. Correct the settings or install a version that reads "
-        "it, then `retable quarantine redecode`. Or accept the loss: `retable quarantine accept`."
+        "`retable quarantine list` shows the message with its reason. Correct the settings or install a version that "
+        "reads the message, then `retable quarantine redecode`. Or accept the loss: `retable quarantine accept`."
     )
 
 
@@ -50,28 +53,28 @@ class Malformed(MessageError):
     """The message is not in the format that the settings name: it is cut off, not UTF-8, or lacks a required field."""
 
     code = "MALFORMED"
-    helps = "Compare it with `retable show-message`. If all messages fail, correct `format` in the settings."
+    helps = "Inspect the message with `retable show-message`. If all messages fail, correct `format` in the settings."
 
 
 class UnknownOperation(MessageError):
     """The message names an operation that its format does not have."""
 
     code = "OP_UNKNOWN"
-    helps = "Ask who writes the messages what it means. A newer version of Retable may read it."
+    helps = "Ask the producer of the messages what the operation means. A newer version of Retable may read it."
 
 
 class BadValue(MessageError):
     """A value does not fit its type, for example a text in a column of numbers."""
 
     code = "BAD_VALUE"
-    helps = "Set `types` for the column, then redecode."
+    helps = "Set `types` for the column, then `retable quarantine redecode`."
 
 
 class TooLarge(MessageError):
-    """The message exceeds a limit: its size, its depth, the number of its fields, or the digits of a number."""
+    """The message exceeds a limit of its size, its nesting depth, its number of fields, or the digits of a number."""
 
     code = "TOO_LARGE"
-    helps = "For the size, raise `max_message` of the source, then land the window again."
+    helps = "If the size exceeds the limit, raise `max_message` of the source, then land the window again."
 
 
 class Blocked(MessageError):
@@ -91,14 +94,14 @@ class TableError(RetableError):
 
 
 class UnsupportedChange(TableError):
-    """Retable does not replay this statement, does not understand it, or the settings forbid it."""
+    """Retable does not replay this statement or does not understand it, or the settings forbid it."""
 
     code = "UNSUPPORTED_CHANGE"
-    helps = 'Write what it means: `retable hold release TABLE --as "ALTER …"`. Or leave it out: `--skip`.'
+    helps = 'Write what the statement means: `retable hold release TABLE --as "ALTER …"`. Or leave it out: `--skip`.'
 
 
 class InexactCast(TableError):
-    """The type of a column changed, and the new type does not hold a value as it was. The fact `at` is the position."""
+    """A column got a new type that cannot hold an existing value exactly. The fact `at` is the position."""
 
     code = "INEXACT_CAST"
     helps = 'Write what the source made of the value with `--as`, or set `on.type_change = "string"`, then `--retry`.'
@@ -112,24 +115,24 @@ class LateChange(TableError):
 
 
 class OrderUndefined(TableError):
-    """Two changes of one key came in two partitions, and neither position is known to be the later one."""
+    """Two changes of one key came in two Kafka partitions, and their positions do not show which change is later."""
 
     code = "ORDER_UNDEFINED"
     helps = "Let the producer write each key to one partition, then `retable rebuild TABLE`."
 
 
 class ZeroDate(TableError):
-    """A date is `0000-00-00` or has a zero in it. No date of Iceberg can hold it."""
+    """A date is `0000-00-00`, or its month or day is zero. A date column of Iceberg cannot hold such a date."""
 
     code = "ZERO_DATE"
     helps = 'Set `zero_date` of the table to `"null"`, then `--retry`; or to `"string"`, then `--rebuild`.'
 
 
 class NameClash(TableError):
-    """Two names of the source become one name in gold."""
+    """Two tables or two columns of the source get the same name in gold."""
 
     code = "NAME_CLASH"
-    helps = 'Rename or exclude one of them, or set `case = "source"`, then `retable rebuild TABLE`.'
+    helps = 'Rename or exclude one of the two, or set `case = "source"`, then `retable rebuild TABLE`.'
 
 
 class KeyUnknown(TableError):
@@ -140,14 +143,14 @@ class KeyUnknown(TableError):
 
 
 class PartitionUnfit(TableError):
-    """The setting `partition` names a column that the table does not have, or one that is about to go."""
+    """The setting `partition` names a column that the table does not have, or a column that a change removes."""
 
     code = "PARTITION_UNFIT"
     helps = "Correct `partition`, then `--retry`."
 
 
 class RowMissing(TableError):
-    """A change has only some columns of a row, and the row is not in gold."""
+    """A change has only some columns of a row, and gold does not have this row."""
 
     code = "ROW_MISSING"
     helps = "Find the lost message, or start the table from a copy: `retable baseline` or `retable resync`."
@@ -184,7 +187,7 @@ class Compacted(Fenced):
 
 
 class Leased(ConflictError):
-    """Another run works on this table. The message names it and says until when at the latest."""
+    """Another run works on this table. The message names that run and the time at which its lease ends."""
 
     code = "LEASED"
     helps = "Wait for that run, then run the command again."
@@ -205,7 +208,7 @@ class SparkDied(ConflictError):
 
 
 class Late(ConflictError):
-    """`retable fresh`: the table is not complete through the time that was asked for."""
+    """`retable fresh`: the table is not complete through the requested time."""
 
     code = "LATE"
     helps = "`retable why TABLE` names the cause and the next step."
@@ -213,21 +216,21 @@ class Late(ConflictError):
 
 # --- a person must change something ------------------------------------------------------------------------------
 class SettingsError(RetableError):
-    """The command cannot run as things are. Nothing was written."""
+    """The command cannot run with these settings, arguments or environment. Nothing was written."""
 
     code = "SETTINGS"
     helps = "Change what the message names, then run the command again."
 
 
 class UnknownSetting(SettingsError):
-    """The settings have a name that no setting has. The message names the nearest setting."""
+    """A name in the settings is not a setting. The message names the most similar setting."""
 
     code = "UNKNOWN_SETTING"
     helps = "Correct the name: docs/reference/settings.md."
 
 
 class InvalidSetting(SettingsError):
-    """A setting, or an argument of a command, has a value that it cannot have."""
+    """A setting, or an argument of a command, has an invalid value."""
 
     code = "INVALID_SETTING"
     helps = "Correct the value as the message says."
@@ -237,7 +240,7 @@ class NotFound(SettingsError):
     """A file, a source, a table or a window does not exist."""
 
     code = "NOT_FOUND"
-    helps = "Check the name. The message names those that exist."
+    helps = "Check the name. The message shows the existing names."
 
 
 class PositionsLost(SettingsError):
@@ -255,10 +258,10 @@ class NotReady(SettingsError):
 
 
 class NotKept(SettingsError):
-    """Retention has dropped the messages or the rows. They were replayed, and cannot be read again."""
+    """Retention has dropped the messages or rows of this window. They were replayed, and cannot be read again."""
 
     code = "NOT_KEPT"
-    helps = "Begin at the window that the message names."
+    helps = "Begin at the window that the error names."
 
 
 class QuarantineFull(SettingsError):
@@ -269,7 +272,7 @@ class QuarantineFull(SettingsError):
 
 
 class CatalogMismatch(SettingsError):
-    """The catalog and the warehouse do not belong together: one is lost, is an old copy, or was moved."""
+    """The catalog and the warehouse do not match: one of the two is lost, is an old copy, or was moved."""
 
     code = "CATALOG_MISMATCH"
     helps = "Often `retable recover` repairs it: docs/operations.md."
@@ -294,4 +297,4 @@ class Unbalanced(RetableError):
 
     code = "UNBALANCED"
     remedy = "BUG"
-    helps = "Report it with the counts of the message."
+    helps = "Report the bug with the counts in the message."

@@ -23,18 +23,21 @@ _CODES = {"RETRY": 3, "BUG": 70}
 
 @contextmanager
 def exiting() -> Iterator[None]:
-    """Print an error's message to stderr and exit with its code; only a bug of Retable shows a traceback."""
+    """Run the `with` block. If it raises, print the error to stderr and exit with the code for it.
+
+    Errors that are not a RetableError are bugs of Retable: they are printed with a traceback, and the code is 70.
+    """
     try:
         yield
     except RetableError as error:
         sys.stderr.write(f"{error.code}: {printable(without_passwords(str(error)))}\n")
         sys.exit(exit_code(error))
-    except Exception:  # noqa: BLE001  # the outermost caller: nothing above it could say more
+    except Exception:  # noqa: BLE001  # this is the outermost caller, so no other code can report the error
         lines = traceback.format_exc().splitlines()
         sys.stderr.write("\n".join(map(printable, map(without_passwords, lines))) + "\n")
         sys.exit(70)
 
 
 def exit_code(error: RetableError) -> int:
-    """Give the exit code that says what a person can do about this error."""
+    """Return the exit code of the process for this error."""
     return _CODES.get(error.remedy, 1)

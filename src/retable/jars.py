@@ -1,4 +1,4 @@
-"""Spark's jars: which ones Retable pins, and whether a folder has them unchanged."""
+"""Downloads the jars that Spark needs, and compares jars with the SHA-256 that Retable pins."""
 
 import hashlib
 import shutil
@@ -12,26 +12,26 @@ from pathlib import Path
 from retable.errors import EnvironmentFault
 
 PINS = Path(__file__).with_name("jars.sha256")
-"""A line for each jar: its sha256 and its Maven coordinates."""
+"""The file of pins. Each line has the SHA-256 of a jar and its Maven coordinates."""
 
 _RESOLVE = "import sys; from retable.session import resolve_jars; resolve_jars(*sys.argv[1:])"
 
 
 def read_pins() -> dict[str, str]:
-    """Give the sha256 of every pinned jar, by its Maven coordinates."""
+    """Return the SHA-256 of every pinned jar, by its Maven coordinates."""
     return {
         coordinates: digest for digest, coordinates in (line.split() for line in PINS.read_text("ascii").splitlines())
     }
 
 
 def jar_name(coordinates: str) -> str:
-    """Give the name of a jar's file, as Spark's resolver names it."""
+    """Return the file name that Spark's resolver gives a jar."""
     group, artifact, version = coordinates.split(":")
     return f"{group}_{artifact}-{version}.jar"
 
 
 def find_jars(folder: Path, artifacts: Iterable[str]) -> list[Path]:
-    """Give the jars of these artifacts; EnvironmentFault if one is missing or is not the pinned one."""
+    """Return the jars of these artifacts in a folder. EnvironmentFault if a jar is missing or has no pinned SHA-256."""
     found = {name: sorted(folder.glob(f"*{name}-[0-9]*.jar")) for name in artifacts}
     if missing := [name for name, jars in found.items() if not jars]:
         raise EnvironmentFault(
@@ -42,17 +42,17 @@ def find_jars(folder: Path, artifacts: Iterable[str]) -> list[Path]:
     for jar in jars:
         if (digest := _digest(jar, jar.stat().st_mtime_ns)) not in pinned:
             raise EnvironmentFault(
-                f"{jar} is not a jar that Retable pins (its sha256 is {digest}): run `retable get-jars`, and do not "
-                f"trust the source of this jar",
+                f"{jar} is not a jar that Retable pins (its sha256 is {digest}): run `retable get-jars` to replace it, "
+                f"and do not trust the source of this jar",
                 path=str(jar),
             )
     return jars
 
 
 def get_jars(folder: Path) -> int:
-    """Get all pinned jars with Spark's own resolver, and replace `folder` by them; give their number.
+    """Download all pinned jars with Spark's own resolver, replace the contents of `folder`, and return their number.
 
-    EnvironmentFault if one cannot be got or differs from its pin. The folder then stays as it was.
+    EnvironmentFault if a jar cannot be downloaded or differs from its pin. `folder` is then unchanged.
     """
     try:
         return _replace(folder, read_pins())
@@ -70,7 +70,7 @@ def _replace(folder: Path, pins: dict[str, str]) -> int:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode:
             raise EnvironmentFault(
-                f"Spark could not get its jars; it needs the network, or a mirror in the settings of Ivy:\n"
+                f"Spark could not download its jars; it needs the network, or a mirror in the settings of Ivy:\n"
                 f"{done.stdout}"
             )
         check_jars(Path(work) / "jars", pins)
@@ -80,7 +80,7 @@ def _replace(folder: Path, pins: dict[str, str]) -> int:
 
 
 def check_jars(folder: Path, pins: dict[str, str]) -> None:
-    """Compare every jar of a folder with its pin; EnvironmentFault names the first one that differs."""
+    """Compare every pinned jar in a folder with its SHA-256. EnvironmentFault names the first jar that differs."""
     for coordinates, pinned in pins.items():
         found = hashlib.sha256((folder / jar_name(coordinates)).read_bytes()).hexdigest()
         if found != pinned:

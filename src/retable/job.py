@@ -1,4 +1,4 @@
-"""The common frame of every job: arguments in, Spark up, one JSON line out, an exit code."""
+"""What all Spark jobs share: read the arguments, start Spark, print one line of JSON for each stage, and exit."""
 
 import argparse
 import json
@@ -23,21 +23,24 @@ from retable.session import build_session
 from retable.settings.load import load_settings
 
 LIFELINE = "RETABLE_LIFELINE"
-"""The environment variable with the processes, as `123,45`, without which a job on one machine must stop."""
+"""The environment variable with process IDs, as `123,45`. A local job stops when one of these processes is gone."""
 
 _LOOK_SECONDS = 1.0
 
 
 def run_stage(name: str, stage: Callable[..., StageReport]) -> None:
-    """Run one stage of one window as spark-submit requests it, and print its report as one line of JSON.
+    """Run one stage of the window that the command-line arguments name. Print its report as one line of JSON.
 
-    A held table is no failure: the report and the ledger name it, and the exit code is 0.
+    A held table is not a failure: the report and the ledger name it, and the exit code is 0.
     """
     run_stages(name, [stage])
 
 
 def run_stages(name: str, stages: Sequence[Callable[..., StageReport]]) -> None:
-    """Run these stages of one window one after the other in one Spark application, with one line of JSON for each."""
+    """Run these stages of one window, one after the other, in one Spark application.
+
+    Print the report of each stage as one line of JSON. `name` is the job's name in Spark and in the help.
+    """
     parser = argparse.ArgumentParser(description=f"The stage {name} of one window of a source.")
     for option in ("--settings", "--source", "--window", "--run-id"):
         parser.add_argument(option, required=True)
@@ -58,10 +61,10 @@ def run_stages(name: str, stages: Sequence[Callable[..., StageReport]]) -> None:
 
 
 def hold_lifeline() -> None:
-    """End this process and its JVM as soon as a process of $RETABLE_LIFELINE, or the JVM, is gone.
+    """End this process and its JVM as soon as a process named in $RETABLE_LIFELINE, or the JVM, is gone.
 
-    A killed task runner cannot end what it started, and a driver whose JVM was killed notices it only at its next call
-    to Spark. Neither may run at the same time as the retry.
+    A killed task runner cannot end the job that it started. A driver whose JVM was killed notices this only at its next
+    call to Spark. In both cases the job must not run at the same time as the retry.
     """
     others = [int(pid) for pid in os.environ.get(LIFELINE, "").split(",") if pid]
     if others:
@@ -78,7 +81,7 @@ def _watch(others: Sequence[int], jvm: int) -> None:
 
 
 def _lives(pid: int) -> bool:
-    """Whether a process exists and is not a zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.AccessDenied:

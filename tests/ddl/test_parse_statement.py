@@ -187,7 +187,7 @@ def test_a_statement_over_the_cap_is_unsupported_and_says_its_length() -> None:
 
 @pytest.mark.parametrize("text", ["", "  \n", ";", " ; ; "])
 def test_an_empty_text_is_unsupported_for_the_table_of_the_message(text: str) -> None:
-    assert parse(text) == (Unsupported(TableName("shop", None, "t"), "the statement is empty"),)
+    assert parse(text) == (Unsupported(TableName("shop", None, "t"), "the text of the statement is empty"),)
 
 
 def test_the_held_table_is_the_message_s_with_its_schema() -> None:

@@ -20,7 +20,7 @@ from retable.session import build_session
 from retable.settings.load import load_settings
 
 DATA_FILE = ".parquet"
-LAST_STEP = "recorded but for the ledger"
+LAST_STEP = "recorded, except in the ledger"
 NEEDS_NO_JVM = (LAST_STEP, ": published")
 
 

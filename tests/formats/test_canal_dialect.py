@@ -163,7 +163,7 @@ def test_the_setting_reaches_the_decoder_and_makes_older_windows_stale(tmp_path:
         (
             [{"from_offset": 0, "dialect": CANAL}, {"from_offset": 0, "dialect": OLDER}],
             InvalidSetting,
-            "at the same offset",
+            "begin at the same offset of a partition",
         ),
     ],
 )

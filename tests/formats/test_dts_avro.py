@@ -121,7 +121,7 @@ def zoned(zone: str, **parts: int) -> Value:
     ("value", "words"),
     [
         (("Character", {"charset": "utf8mb4", "value": b"\xff"}), "codec can't decode"),
-        (("Character", {"charset": "rot13", "value": b"x"}), "the charset 'rot13' is not known"),
+        (("Character", {"charset": "rot13", "value": b"x"}), "the charset 'rot13' is not known to Retable"),
         (("Timestamp", {"timestamp": 1, "millis": 1_000_000}), "1000000 is not a number of microseconds"),
         (("Timestamp", {"timestamp": 1, "millis": -1}), "not a number of microseconds"),
         (("DateTime", date_time(year=2026, month=3)), "only some parts"),
@@ -133,7 +133,7 @@ def zoned(zone: str, **parts: int) -> Value:
         (zoned("+08:00", year=2026, month=3, day=1), "only some parts"),
         (zoned("CST", year=2026, month=3, day=1, hour=1, minute=0, second=0), "'CST' is not a time zone"),
         (zoned("../etc/passwd", year=2026, month=3, day=1, hour=1, minute=0, second=0), "is not a time zone"),
-        (zoned("Europe/Berlin", year=2026, month=3, day=29, hour=2, minute=30, second=0), "not a single instant"),
+        (zoned("Europe/Berlin", year=2026, month=3, day=29, hour=2, minute=30, second=0), "exactly one point in time"),
     ],
 )
 def test_a_value_that_is_none_is_told_with_its_column_its_place_and_its_table(value: Value, words: str) -> None:

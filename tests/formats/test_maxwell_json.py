@@ -99,7 +99,7 @@ def test_gold_is_the_source_in_any_windows_though_a_rename_comes_once_for_each_t
         ),
         (message(1, type="update", table="t", data={"a": 1}, old={"b": 0}), Malformed, "'b', which `data` does not"),
         (message(1, type="table-alter", table="t"), Malformed, "the statement has no text"),
-        (message(1, type="heartbeat", table="t"), UnknownOperation, "'heartbeat' is unknown to Maxwell"),
+        (message(1, type="heartbeat", table="t"), UnknownOperation, "'heartbeat', which is not a type of Maxwell"),
         (message(1, "17", type="insert", table="t", data={"a": 1}), Malformed, "output_primary_key_columns=true"),
         (
             message(1, type="insert", table="t", data={"a": 1}, ts=2**60),

@@ -69,9 +69,9 @@ def test_without_a_key_a_change_of_some_columns_holds_its_table() -> None:
         (operation(1, "U", 1, before={"ID": 1}), Malformed, "U is not valid with before image"),
         (operation(1, "D", 1), Malformed, "D is not valid with no image"),
         (operation(1, "T", 1, after={"ID": 1}), Malformed, "T is not valid with after image"),
-        (operation(1, "K", 1, after={"ID": 1}), UnknownOperation, "'K' is not known"),
-        (operation(1, "I", 1, after={"ID": 1}, pos="0x1"), Malformed, "is not a position in a trail"),
-        (operation(1, "I", 1, after={"ID": 1}, op_ts="05.11.2015"), Malformed, "is not a time such as"),
+        (operation(1, "K", 1, after={"ID": 1}), UnknownOperation, "'K'; expected I, U, D or T"),
+        (operation(1, "I", 1, after={"ID": 1}, pos="0x1"), Malformed, "expected a position in a trail"),
+        (operation(1, "I", 1, after={"ID": 1}, op_ts="05.11.2015"), Malformed, "expected a time such as"),
     ],
 )
 def test_what_is_no_message_of_goldengate_says_why(given: RawMessage, error: type[MessageError], words: str) -> None:

@@ -247,8 +247,8 @@ def test_a_hold_without_a_position_leaves_all_of_its_table_in_doubt(feed: Feed) 
     assert reached(feed) is None
     verdict = ask(feed.lake, ["gold_shop.orders"], at("07:00"), "row")
     assert (
-        "it is held at its first row (ZERO_DATE): a value of a row stops it: `retable hold list` shows the value and "
-        "the reason; retable rebuild gold_shop.orders" in verdict.words
+        "the table is held at its first row (ZERO_DATE): a value of a row stops the table: `retable hold list` shows "
+        "the value and the reason; retable rebuild gold_shop.orders" in verdict.words
     )
 
 
@@ -350,7 +350,8 @@ def test_a_window_that_was_decoded_to_another_content_waits_for_its_replay(feed:
     assert (cause(feed), reached(feed)) == ("NOT_REPLAYED", at("05:50"))
     verdict = ask(feed.lake, ["dump"], at("07:00"), "row")
     assert (
-        f"the window {name(6)} of dump was decoded again, with another content, and not replayed since" in verdict.words
+        f"the window {name(6)} of dump was decoded again with different contents, and not replayed since then"
+        in verdict.words
     )
     record(feed.lake, source, LATER)
     assert promised(feed, None)[-1] == at("07:50")

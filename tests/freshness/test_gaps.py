@@ -77,8 +77,8 @@ def test_a_table_that_is_taken_back_lacks_what_was_left_out_since(write_settings
     assert (cause(back), cause(back, "dump"), reached(back)) == ("LEFT_OUT", "LEFT_OUT", at("05:50"))
     assert cause(back, ITEMS) is None
     words = ask(back.lake, [ORDERS], at("07:00"), "row").words
-    assert f"120 rows of it in the windows {name(6)} to {name(7)} were counted and not stored" in words
-    assert "`retable run dump --from 2026-03-01T06:00:00Z --to 2026-03-01T08:00:00Z` stores them" in words
+    assert f"120 rows of the table in the windows {name(6)} to {name(7)} were not stored" in words
+    assert "`retable run dump --from 2026-03-01T06:00:00Z --to 2026-03-01T08:00:00Z` stores these rows" in words
     for hour in (6, 7):
         counted(back, hour, "decode", "shop.orders", events=100, rows=100)
     assert cause(back) is None

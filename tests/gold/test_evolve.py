@@ -20,7 +20,7 @@ def known(kind: GoldType) -> GoldColumn:
 
 
 def test_a_column_of_a_type_that_gold_cannot_take_on_waits_for_a_rebuild() -> None:
-    with pytest.raises(LateChange, match="'balance' is decimal"):
+    with pytest.raises(LateChange, match="'balance' has the type decimal"):
         plan_evolution([(7, "balance", DOUBLE)], (known(DOUBLE),), (column(EXACT),), {"i:balance:0": "balance"})
 
 

@@ -102,7 +102,7 @@ def test_a_table_that_is_not_retables_is_no_gold(lake: Lake) -> None:
     publish(lake, ORDERS, {"id": "int"}, [])
     lake.load("gold_shop.orders").transaction().remove_properties("retable.identity").commit_transaction()
     assert list_gold(lake) == []
-    with pytest.raises(NotFound, match="the lake has none yet; `retable run SOURCE` fills it"):
+    with pytest.raises(NotFound, match="the lake has no gold tables yet; `retable run SOURCE` creates them"):
         find_gold(lake, "gold_shop.orders")
 
 
@@ -169,7 +169,7 @@ def test_a_table_that_came_after_the_cut_is_named(lake: Lake) -> None:
     name = publish(lake, ORDERS, {"id": "int"}, [(1,)])
     _record_window(lake, NOW)
     _cut(lake, "20260301T0500Z", 0, 99, identity="Shop.Other@base")
-    with pytest.raises(NotFound, match="is not in the cut of 20260301T0500Z: it came later"):
+    with pytest.raises(NotFound, match="is not in the cut of 20260301T0500Z: the table was created in a later"):
         snapshot_of_cut(lake, name, "20260301T0500Z")
 
 

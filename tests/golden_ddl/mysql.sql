@@ -38,7 +38,7 @@ CREATE TABLE t (id BIGINT UNSIGNED SERIAL DEFAULT VALUE)
 CREATE TABLE t (a VARCHAR(20) CHARACTER SET binary, b CHAR(4) BYTE, c TEXT CHARSET binary, d ENUM('x') CHARACTER SET binary, e VARCHAR(9) BINARY)
 -- => create shop.t (a varbinary(20), b binary(4), c blob, d ENUM('x'), e VARCHAR(9); no key)
 CREATE TABLE t (a VARCHAR(20), b INT) DEFAULT CHARSET=binary
--- => unsupported for shop.t: the text columns of the table contain bytes: its character set is `binary`
+-- => unsupported for shop.t: the character set of the table is `binary`, so its text columns contain bytes; declare them as BINARY, VARBINARY or BLOB with `retable hold release --as`
 CREATE TABLE t (a VARBINARY(20), b INT, c VARCHAR(5) CHARACTER SET utf8mb4) DEFAULT CHARSET=binary
 -- => create shop.t (a VARBINARY(20), b INT, c VARCHAR(5); no key)
 
@@ -62,11 +62,11 @@ CREATE TABLE t (id INT, a INT INVISIBLE, b VARCHAR(5) COLLATE utf8mb4_bin UNIQUE
 CREATE TABLE t (a INT, b INT AS (a * 2) STORED, c INT GENERATED ALWAYS AS (concat(a, ')')) VIRTUAL NOT NULL COMMENT 'c', d JSON, e INT AS (d->>'$.x') PERSISTENT)
 -- => create shop.t (a INT, b INT, c INT not null comment 'c', d JSON, e INT; no key)
 CREATE TABLE t (a INT FOO)
--- => unsupported for shop.t: 'a INT FOO)' is not understood at 'FOO)'
+-- => unsupported for shop.t: Retable does not understand 'a INT FOO)' in the statement: the problem begins at 'FOO)'
 CREATE TABLE t (a INT DEFAULT 1 + 1)
--- => unsupported for shop.t: 'a INT DEFAULT 1 + 1)' is not understood at '+ 1)'
+-- => unsupported for shop.t: Retable does not understand 'a INT DEFAULT 1 + 1)' in the statement: the problem begins at '+ 1)'
 CREATE TABLE t (a INT DEFAULT _gbk'é')
--- => unsupported for shop.t: "a INT DEFAULT _gbk'é')" is not understood at "'é')"
+-- => unsupported for shop.t: Retable does not understand "a INT DEFAULT _gbk'é')" in the statement: the problem begins at "'é')"
 
 --- CREATE TABLE: keys
 CREATE TABLE t (a INT, b VARCHAR(300), c INT, CONSTRAINT pk PRIMARY KEY USING BTREE (a DESC, b(20)) COMMENT 'x')
@@ -88,13 +88,13 @@ CREATE TABLE t (id INT) /*!50100 PARTITION BY HASH (id) PARTITIONS 4 */;
 CREATE TABLE t (id INT) /*!50500 PARTITION BY LIST  COLUMNS(id)⏎(PARTITION p VALUES IN (1,2) ENGINE = InnoDB) */
 -- => create shop.t (id INT; no key)
 CREATE TABLE t (id INT) WITH SYSTEM VERSIONING
--- => unsupported for shop.t: a table with system versioning keeps rows that its events delete
+-- => unsupported for shop.t: WITH SYSTEM VERSIONING: the table keeps rows for which the log has delete events
 ALTER TABLE t ADD (a INT, b INT), ADD COLUMN IF NOT EXISTS A BIGINT
--- => unsupported for shop.t: the statement adds column 'a' twice
+-- => unsupported for shop.t: the statement adds column 'a' twice; it is not known which one is added
 ALTER TABLE t DROP COLUMN id, ADD COLUMN IF NOT EXISTS n INT PRIMARY KEY
--- => unsupported for shop.t: the statement adds a key IF NOT EXISTS and drops a column that may be in the existing key
+-- => unsupported for shop.t: a key is added IF NOT EXISTS, and a dropped column may be in the existing key
 CREATE TABLE t (id INT, s DATE, e DATE, PERIOD FOR p (s, e))
--- => unsupported for shop.t: a table with periods keeps rows that its events delete
+-- => unsupported for shop.t: PERIOD FOR: the table keeps rows for which the log has delete events
 CREATE TABLE t (id INT) ENGINE=InnoDB `PAGE_COMPRESSED`='ON'
 -- => create shop.t (id INT; no key)
 
@@ -122,7 +122,7 @@ CREATE TABLE t ENGINE=InnoDB WITH c AS (SELECT 1) SELECT * FROM c
 CREATE TABLE t TABLE u
 -- => create shop.t (…; no key)
 CREATE TABLE t
--- => unsupported for shop.t: the statement declares no column
+-- => unsupported for shop.t: CREATE TABLE declares no columns, so the columns of the table are not known
 
 --- CREATE TABLE: replaced, temporary
 CREATE OR REPLACE TABLE t (id INT PRIMARY KEY)
@@ -156,21 +156,21 @@ ALTER TABLE t ADD a TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRE
 ALTER TABLE t ADD a INT UNIQUE, ADD b INT REFERENCES u (id)
 -- => add to shop.t: a INT | add to shop.t: b INT | foreign key of shop.t: (b) to shop.u (id), on delete refuse, on update refuse
 ALTER TABLE t ADD COLUMN a INT AUTO_INCREMENT UNIQUE
--- => unsupported for shop.t: the source fills column 'a' with numbers without an event
+-- => unsupported for shop.t: the source numbers old rows in column 'a', and the log has no event with the numbers; `retable hold release --as` can add a plain column, which is null in those rows
 ALTER TABLE t ADD COLUMN id BIGINT AUTO_INCREMENT PRIMARY KEY FIRST
--- => unsupported for shop.t: the source fills column 'id' with numbers without an event
+-- => unsupported for shop.t: the source numbers old rows in column 'id', and the log has no event with the numbers; `retable hold release --as` can add a plain column, which is null in those rows
 ALTER TABLE t ADD COLUMN id SERIAL
--- => unsupported for shop.t: the source fills column 'id' with numbers without an event
+-- => unsupported for shop.t: the source numbers old rows in column 'id', and the log has no event with the numbers; `retable hold release --as` can add a plain column, which is null in those rows
 ALTER TABLE t ADD COLUMN a VARBINARY(9) DEFAULT 0xFFFE
--- => unsupported for shop.t: the default of column 'a' is bytes that are not text
+-- => unsupported for shop.t: the default of column 'a' is bytes that Retable cannot write as text
 ALTER TABLE t ADD COLUMN a BINARY(2) DEFAULT 'é'
--- => unsupported for shop.t: the default of column 'a' is bytes that are not text
+-- => unsupported for shop.t: the default of column 'a' is bytes that Retable cannot write as text
 ALTER TABLE t ADD COLUMN a BINARY(2) NOT NULL DEFAULT 0x0001, ADD COLUMN b BIT(3) NOT NULL DEFAULT b'110'
 -- => add to shop.t: a BINARY(2) not null default '\x00\x01' | add to shop.t: b BIT(3) not null default '6'
 ALTER TABLE t ADD COLUMN a CHAR(36) NOT NULL DEFAULT (uuid())
 -- => add to shop.t: a CHAR(36) not null default computed
 ALTER TABLE t ADD COLUMN a INT GENERATED ALWAYS AS (b + 1) VIRTUAL
--- => unsupported for shop.t: the source computes column 'a' of existing rows without an event
+-- => unsupported for shop.t: the source computes column 'a' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t ADD COLUMN a VARCHAR(10) NOT NULL, ADD COLUMN b DATE NOT NULL DEFAULT '0000-00-00'
 -- => add to shop.t: a VARCHAR(10) not null | add to shop.t: b DATE not null default '0000-00-00'
 
@@ -198,7 +198,7 @@ ALTER TABLE t MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT
 ALTER TABLE t MODIFY COLUMN IF EXISTS a INT AFTER b
 -- => change in shop.t if exists: a to a INT after b
 ALTER TABLE t MODIFY a INT AS (b + 1) STORED
--- => unsupported for shop.t: the source computes column 'a' of existing rows without an event
+-- => unsupported for shop.t: the source computes column 'a' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t MODIFY id BIGINT PRIMARY KEY
 -- => change in shop.t: id to id BIGINT | key of shop.t: id
 ALTER TABLE t CHANGE id uid BIGINT KEY
@@ -260,19 +260,19 @@ ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT, CHANGE a b INT
 ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT PRIMARY KEY, DROP PRIMARY KEY
 -- => add to shop.t if not exists: a INT not null | key of shop.t: none
 ALTER TABLE t ADD a INT, ALTER a SET DEFAULT 1
--- => unsupported for shop.t: the statement adds a column and also sets the default of this column
+-- => unsupported for shop.t: the statement adds a column and sets the default of this column in another clause
 CREATE TABLE t (a INT, b INT, PRIMARY KEY USING BTREE (a), UNIQUE KEY (b) USING HASH COMMENT 'x, y', KEY k (b) KEY_BLOCK_SIZE=8 INVISIBLE, FULLTEXT KEY (b) WITH PARSER ngram, VECTOR INDEX v (b) M=8 DISTANCE=euclidean, CHECK (a > 0) NOT ENFORCED, KEY c (b) CLUSTERING=YES NOT IGNORED ENGINE_ATTRIBUTE '{}')
 -- => create shop.t (a INT not null, b INT; key a)
 CREATE TABLE t (a INT, KEY k (a) FROB, b INT)
--- => unsupported for shop.t: 'KEY k (a) FROB, b INT)' is not understood at 'FROB, b INT)'
+-- => unsupported for shop.t: Retable does not understand 'KEY k (a) FROB, b INT)' in the statement: the problem begins at 'FROB, b INT)'
 CREATE TABLE t (a INT, PRIMARY KEY (a) b INT)
--- => unsupported for shop.t: 'PRIMARY KEY (a) b INT)' is not understood at 'b INT)'
+-- => unsupported for shop.t: Retable does not understand 'PRIMARY KEY (a) b INT)' in the statement: the problem begins at 'b INT)'
 CREATE TABLE t (a INT, CHECK (a > 0) b INT)
--- => unsupported for shop.t: 'CHECK (a > 0) b INT)' is not understood at 'b INT)'
+-- => unsupported for shop.t: Retable does not understand 'CHECK (a > 0) b INT)' in the statement: the problem begins at 'b INT)'
 ALTER TABLE t ADD INDEX i (a) FROB, DROP COLUMN b
--- => unsupported for shop.t: 'ADD INDEX i (a) FROB, DROP COLUMN b' is not understood at 'FROB, DROP COLUMN b'
+-- => unsupported for shop.t: Retable does not understand 'ADD INDEX i (a) FROB, DROP COLUMN b' in the statement: the problem begins at 'FROB, DROP COLUMN b'
 ALTER TABLE t ALTER INDEX i FROB, DROP COLUMN b
--- => unsupported for shop.t: 'ALTER INDEX i FROB, DROP COLUMN b' is not understood at 'FROB, DROP COLUMN b'
+-- => unsupported for shop.t: Retable does not understand 'ALTER INDEX i FROB, DROP COLUMN b' in the statement: the problem begins at 'FROB, DROP COLUMN b'
 ALTER TABLE t ALTER CHECK c NOT ENFORCED, ALTER INDEX i NOT IGNORED, DROP COLUMN b
 -- => drop from shop.t: b
 CREATE TABLE t (a INT NOT SECONDARY, id BIGINT NOT NULL AUTO_INCREMENT BY GROUP UNIT COUNT 1 INDEX 0, PRIMARY KEY (id)) SECONDARY_ENGINE=RAPID
@@ -284,11 +284,11 @@ CREATE TABLE t (a INT, CONSTRAINT FOREIGN KEY (a) REFERENCES u ON DELETE CASCADE
 ALTER TABLE t ADD COLUMN (a INT, FOREIGN KEY (a) REFERENCES u (id)), RENAME TO w
 -- => add to shop.t: a INT | foreign key of shop.t: (a) to shop.u (id), on delete refuse, on update refuse | rename shop.t to shop.w
 CREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES u (id) ON DELETE NOTHING)
--- => unsupported for shop.t: 'FOREIGN KEY (a) REFERENCES u (id) ON DELETE NOTHING)' is not understood at 'NOTHING)'
+-- => unsupported for shop.t: Retable does not understand 'FOREIGN KEY (a) REFERENCES u (id) ON DELETE NOTHING)' in the statement: the problem begins at 'NOTHING)'
 ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES u (id) DEFERRABLE
--- => unsupported for shop.t: 'ADD FOREIGN KEY (a) REFERENCES u (id) DEFERRABLE' is not understood at 'DEFERRABLE'
+-- => unsupported for shop.t: Retable does not understand 'ADD FOREIGN KEY (a) REFERENCES u (id) DEFERRABLE' in the statement: the problem begins at 'DEFERRABLE'
 ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES x.y.u (id)
--- => unsupported for shop.t: 'ADD FOREIGN KEY (a) REFERENCES x.y.u (id)' is not understood at '(id)'
+-- => unsupported for shop.t: Retable does not understand 'ADD FOREIGN KEY (a) REFERENCES x.y.u (id)' in the statement: the problem begins at '(id)'
 ALTER TABLE t ADD CONSTRAINT CHECK (a > 0), ADD CHECK (b IN (1, 2)) NOT ENFORCED
 -- => nothing: ALTER TABLE: check
 ALTER TABLE t DROP INDEX i, DROP KEY `k`, DROP FOREIGN KEY f, DROP CONSTRAINT IF EXISTS c, DROP CHECK d
@@ -312,7 +312,7 @@ ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
 ALTER TABLE t CONVERT TO CHARSET DEFAULT
 -- => nothing: ALTER TABLE: character set
 ALTER TABLE t CONVERT TO CHARACTER SET binary
--- => unsupported for shop.t: CONVERT TO CHARACTER SET binary changes all text columns to bytes
+-- => unsupported for shop.t: CONVERT TO CHARACTER SET binary changes all text columns to bytes and names none
 ALTER TABLE t ALGORITHM=INPLACE, LOCK=NONE, FORCE
 -- => nothing: ALTER TABLE: algorithm, lock, force
 ALTER TABLE t ORDER BY a, t.b DESC, COMMENT 'x'
@@ -338,17 +338,17 @@ ALTER TABLE t DROP CONSTRAINT `primary`
 ALTER TABLE t ADD (a INT, PRIMARY KEY (a))
 -- => add to shop.t: a INT not null | key of shop.t: a
 ALTER IGNORE TABLE t ADD UNIQUE (a)
--- => unsupported for shop.t: ALTER IGNORE with a unique index removes rows without an event
+-- => unsupported for shop.t: ALTER IGNORE with a unique index removes rows without an event for each of them
 ALTER IGNORE TABLE t ADD COLUMN a INT
 -- => add to shop.t: a INT
 ALTER TABLE t DISCARD TABLESPACE
--- => unsupported for shop.t: DISCARD TABLESPACE removes or adds rows without an event
+-- => unsupported for shop.t: DISCARD TABLESPACE removes or adds rows, and the log has no event for each of them
 ALTER TABLE t IMPORT TABLESPACE
--- => unsupported for shop.t: IMPORT TABLESPACE removes or adds rows without an event
+-- => unsupported for shop.t: IMPORT TABLESPACE removes or adds rows, and the log has no event for each of them
 ALTER TABLE t ADD SYSTEM VERSIONING
--- => unsupported for shop.t: a table with system versioning keeps rows that its events delete
+-- => unsupported for shop.t: ADD SYSTEM VERSIONING: the table keeps rows for which the log has delete events
 ALTER TABLE t DROP SYSTEM VERSIONING
--- => unsupported for shop.t: 'DROP SYSTEM VERSIONING' is not understood at 'SYSTEM VERSIONING'
+-- => unsupported for shop.t: Retable does not understand 'DROP SYSTEM VERSIONING' in the statement: the problem begins at 'SYSTEM VERSIONING'
 
 --- ALTER TABLE: partitions
 ALTER TABLE t ADD PARTITION (PARTITION p3 VALUES LESS THAN (2030))
@@ -372,53 +372,53 @@ ALTER TABLE t ADD COLUMN a INT PARTITION BY KEY(id)
 ALTER TABLE t ENGINE=InnoDB REMOVE PARTITIONING
 -- => nothing: ALTER TABLE: engine, partitions
 ALTER TABLE t DROP PARTITION IF EXISTS p0, p1
--- => partitions of shop.t: DROP PARTITION removes or adds rows without an event
+-- => partitions of shop.t: DROP PARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE t TRUNCATE PARTITION p0
--- => partitions of shop.t: TRUNCATE PARTITION removes or adds rows without an event
+-- => partitions of shop.t: TRUNCATE PARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE u
--- => partitions of shop.t: EXCHANGE PARTITION removes or adds rows without an event | partitions of shop.u: EXCHANGE PARTITION removes or adds rows without an event
+-- => partitions of shop.t: EXCHANGE PARTITION removes or adds rows, and the log has no event for each of them | partitions of shop.u: EXCHANGE PARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE t DISCARD PARTITION p0 TABLESPACE
--- => unsupported for shop.t: DISCARD PARTITION removes or adds rows without an event
+-- => unsupported for shop.t: DISCARD PARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE t CONVERT PARTITION p0 TO TABLE u
--- => unsupported for shop.t: CONVERT PARTITION removes or adds rows without an event | unsupported for shop.u: CONVERT PARTITION removes or adds rows without an event
+-- => unsupported for shop.t: CONVERT PARTITION removes or adds rows, and the log has no event for each of them | unsupported for shop.u: CONVERT PARTITION removes or adds rows, and the log has no event for each of them
 
 --- ALTER TABLE: never half of it
 ALTER TABLE t ADD a INT, FROB b
--- => unsupported for shop.t: 'FROB b' is not understood
+-- => unsupported for shop.t: Retable does not understand 'FROB b' in the statement
 ALTER TABLE t ADD a INT b INT
--- => unsupported for shop.t: 'ADD a INT b INT' is not understood at 'b INT'
+-- => unsupported for shop.t: Retable does not understand 'ADD a INT b INT' in the statement: the problem begins at 'b INT'
 ALTER TABLE t ADD a INT SOMEHOW, DROP b
--- => unsupported for shop.t: 'ADD a INT SOMEHOW, DROP b' is not understood at 'SOMEHOW, DROP b'
+-- => unsupported for shop.t: Retable does not understand 'ADD a INT SOMEHOW, DROP b' in the statement: the problem begins at 'SOMEHOW, DROP b'
 ALTER TABLE t ADD COLUMN
--- => unsupported for shop.t: 'ADD COLUMN' is not understood at its end
+-- => unsupported for shop.t: Retable does not understand 'ADD COLUMN' in the statement: more text is expected at its end
 ALTER TABLE t ADD COLUMN 'a' INT
--- => unsupported for shop.t: "ADD COLUMN 'a' INT" is not understood at "'a' INT"
+-- => unsupported for shop.t: Retable does not understand "ADD COLUMN 'a' INT" in the statement: the problem begins at "'a' INT"
 ALTER TABLE t RENAME COLUMN a b
--- => unsupported for shop.t: 'RENAME COLUMN a b' is not understood at 'b'
+-- => unsupported for shop.t: Retable does not understand 'RENAME COLUMN a b' in the statement: the problem begins at 'b'
 ALTER TABLE t MODIFY a INT AFTER
--- => unsupported for shop.t: 'MODIFY a INT AFTER' is not understood at its end
+-- => unsupported for shop.t: Retable does not understand 'MODIFY a INT AFTER' in the statement: more text is expected at its end
 ALTER TABLE crm.u FROB
--- => unsupported for crm.u: 'FROB' is not understood
+-- => unsupported for crm.u: Retable does not understand 'FROB' in the statement
 ALTER TABLE t ADD COLUMN (a INT, b INT
--- => unsupported for shop.t: 'b INT' is not understood at its end
+-- => unsupported for shop.t: Retable does not understand 'b INT' in the statement: more text is expected at its end
 ALTER TABLE t ALTER COLUMN a TYPE BIGINT
--- => unsupported for shop.t: 'ALTER COLUMN a TYPE BIGINT' is not understood at 'TYPE BIGINT'
+-- => unsupported for shop.t: Retable does not understand 'ALTER COLUMN a TYPE BIGINT' in the statement: the problem begins at 'TYPE BIGINT'
 ALTER TABLE t ADD COLUMN a INT)
--- => unsupported for shop.t: 'ADD COLUMN a INT)' is not understood at ')'
+-- => unsupported for shop.t: Retable does not understand 'ADD COLUMN a INT)' in the statement: the problem begins at ')'
 ALTER TABLE t ADD COLUMN a INT; GARBAGE
--- => unsupported for shop.t: 'GARBAGE' is not understood
+-- => unsupported for shop.t: Retable does not understand 'GARBAGE' in the statement
 ALTER TABLE t ADD a INT,
--- => unsupported for shop.t: 'ADD a INT,' is not understood at its end
+-- => unsupported for shop.t: Retable does not understand 'ADD a INT,' in the statement: more text is expected at its end
 ALTER TABLE t DROP COLUMN a b
--- => unsupported for shop.t: 'DROP COLUMN a b' is not understood at 'b'
+-- => unsupported for shop.t: Retable does not understand 'DROP COLUMN a b' in the statement: the problem begins at 'b'
 ALTER TABLE t ADD a INT(5) CHAR
--- => unsupported for shop.t: 'ADD a INT(5) CHAR' is not understood at 'CHAR'
+-- => unsupported for shop.t: Retable does not understand 'ADD a INT(5) CHAR' in the statement: the problem begins at 'CHAR'
 ALTER TABLE t ADD INDEX i (a) FROB (b
--- => unsupported for shop.t: 'ADD INDEX i (a) FROB (b' is not understood at 'FROB (b'
+-- => unsupported for shop.t: Retable does not understand 'ADD INDEX i (a) FROB (b' in the statement: the problem begins at 'FROB (b'
 ALTER TABLE t COMMENT 'a' 'b'
--- => unsupported for shop.t: "COMMENT 'a' 'b'" is not understood at "'b'"
+-- => unsupported for shop.t: Retable does not understand "COMMENT 'a' 'b'" in the statement: the problem begins at "'b'"
 ALTER TABLE t ADD CONSTRAINT c FROB (a)
--- => unsupported for shop.t: 'ADD CONSTRAINT c FROB (a)' is not understood at 'FROB (a)'
+-- => unsupported for shop.t: Retable does not understand 'ADD CONSTRAINT c FROB (a)' in the statement: the problem begins at 'FROB (a)'
 
 --- ALTER TABLE: MariaDB
 ALTER ONLINE TABLE t ADD a INT
@@ -450,7 +450,7 @@ truncate `crm`.`u`;
 TRUNCATE t NOWAIT
 -- => truncate shop.t
 TRUNCATE TABLE t PARTITION p0
--- => unsupported for shop.t: 'TRUNCATE TABLE t PARTITION p0' is not understood at 'PARTITION p0'
+-- => unsupported for shop.t: Retable does not understand 'TRUNCATE TABLE t PARTITION p0' in the statement: the problem begins at 'PARTITION p0'
 RENAME TABLE t TO u
 -- => rename shop.t to shop.u
 RENAME TABLE `shop`.`t` TO `shop`.`_t_old`, `shop`.`_t_new` TO `shop`.`t`
@@ -458,9 +458,9 @@ RENAME TABLE `shop`.`t` TO `shop`.`_t_old`, `shop`.`_t_new` TO `shop`.`t`
 RENAME TABLES a WAIT 3 TO b, crm.c TO crm.d
 -- => rename shop.a to shop.b | rename crm.c to crm.d
 RENAME TABLE IF EXISTS a TO b
--- => unsupported for shop.a: RENAME TABLE IF EXISTS does not show which tables existed | unsupported for shop.b: RENAME TABLE IF EXISTS does not show which tables existed
+-- => unsupported for shop.a: RENAME TABLE IF EXISTS does not show which tables existed; if this table existed, write the RENAME without IF EXISTS with `retable hold release --as`, else use `--skip` | unsupported for shop.b: RENAME TABLE IF EXISTS does not show which tables existed; if this table existed, write the RENAME without IF EXISTS with `retable hold release --as`, else use `--skip`
 RENAME TABLE a b
--- => unsupported for shop.a: 'RENAME TABLE a b' is not understood at 'b'
+-- => unsupported for shop.a: Retable does not understand 'RENAME TABLE a b' in the statement: the problem begins at 'b'
 DROP DATABASE crm
 -- => drop database crm
 DROP SCHEMA IF EXISTS `my shop`
@@ -548,33 +548,33 @@ DROP ROLE r
 
 --- What is no DDL, or not understood
 INSERT INTO t VALUES (1)
--- => unsupported for shop.t: 'INSERT INTO t VALUES (1)' is not understood
+-- => unsupported for shop.t: Retable does not understand 'INSERT INTO t VALUES (1)' in the statement
 DELETE FROM t
--- => unsupported for shop.t: 'DELETE FROM t' is not understood
+-- => unsupported for shop.t: Retable does not understand 'DELETE FROM t' in the statement
 ANALYZE FORMAT=JSON DELETE FROM t
--- => unsupported for shop.t: 'ANALYZE FORMAT=JSON DELETE FROM t' is not understood at 'FORMAT=JSON DELETE FROM t'
+-- => unsupported for shop.t: Retable does not understand 'ANALYZE FORMAT=JSON DELETE FROM t' in the statement: the problem begins at 'FORMAT=JSON DELETE FROM t'
 CALL p()
--- => unsupported for shop.t: 'CALL p()' is not understood
+-- => unsupported for shop.t: Retable does not understand 'CALL p()' in the statement
 SELECT 1
--- => unsupported for shop.t: 'SELECT 1' is not understood
+-- => unsupported for shop.t: Retable does not understand 'SELECT 1' in the statement
 FROBNICATE TABLE t
--- => unsupported for shop.t: 'FROBNICATE TABLE t' is not understood
+-- => unsupported for shop.t: Retable does not understand 'FROBNICATE TABLE t' in the statement
 CREATE TABLE
--- => unsupported for shop.t: 'CREATE TABLE' is not understood at its end
+-- => unsupported for shop.t: Retable does not understand 'CREATE TABLE' in the statement: more text is expected at its end
 CREATE FROB x
--- => unsupported for shop.t: 'CREATE FROB x' is not understood at 'FROB x'
+-- => unsupported for shop.t: Retable does not understand 'CREATE FROB x' in the statement: the problem begins at 'FROB x'
 DROP TABLE
--- => unsupported for shop.t: 'DROP TABLE' is not understood at its end
+-- => unsupported for shop.t: Retable does not understand 'DROP TABLE' in the statement: more text is expected at its end
 DROP TABLE a, 'b'
--- => unsupported for shop.a: "DROP TABLE a, 'b'" is not understood at "'b'"
+-- => unsupported for shop.a: Retable does not understand "DROP TABLE a, 'b'" in the statement: the problem begins at "'b'"
 这不是语句
--- => unsupported for shop.t: '这不是语句' is not understood
+-- => unsupported for shop.t: Retable does not understand '这不是语句' in the statement
 ALTER TABLE `t ADD a INT
--- => unsupported for shop.t: a quoted name, a string or a number in the statement is incomplete
+-- => unsupported for shop.t: the statement has an incomplete quoted name, string or number
 ALTER TABLE t ADD a VARCHAR(5) DEFAULT 'x
--- => unsupported for shop.t: a quoted name, a string or a number in the statement is incomplete
+-- => unsupported for shop.t: the statement has an incomplete quoted name, string or number
 ALTER TABLE t ADD a INT /* cut o
--- => unsupported for shop.t: a comment in the statement has no end
+-- => unsupported for shop.t: a comment in the statement has no end: `*/` is missing
 
 --- Comments and semicolons
 /* gh-ost */ ALTER TABLE t ADD a INT -- why
@@ -590,25 +590,25 @@ ALTER TABLE t ADD `-- a` INT, ADD `/*b*/` INT COMMENT '/* -- #'
 ALTER TABLE t ADD a INT /*!80023 INVISIBLE */
 -- => add to shop.t: a INT
 ALTER TABLE t ADD a INT /*!80023 , ADD b INT */
--- => unsupported for shop.t: the meaning of the version comments depends on the server's version
+-- => unsupported for shop.t: the meaning of the statement depends on which version comments (`/*!… */`) the server executed; write with `retable hold release --as` the statement that it executed
 ALTER TABLE t ADD a INT /*M!100300 , ADD b INT */
--- => unsupported for shop.t: the meaning of the version comments depends on the server's version
+-- => unsupported for shop.t: the meaning of the statement depends on which version comments (`/*!… */`) the server executed; write with `retable hold release --as` the statement that it executed
 ALTER TABLE t ADD a INT DEFAULT 1--1
--- => unsupported for shop.t: 'ADD a INT DEFAULT 1--1' is not understood at '--1'
+-- => unsupported for shop.t: Retable does not understand 'ADD a INT DEFAULT 1--1' in the statement: the problem begins at '--1'
 /* only a comment */
 -- => nothing: only a comment
 # only a comment
 -- => nothing: only a comment
   ;;
--- => unsupported for shop.t: the statement is empty
+-- => unsupported for shop.t: the text of the statement is empty
 DROP TABLE a; DROP TABLE b
--- => unsupported for shop.a: the text contains several statements | unsupported for shop.b: the text contains several statements
+-- => unsupported for shop.a: the text contains several statements, and Retable reads only one statement per message | unsupported for shop.b: the text contains several statements, and Retable reads only one statement per message
 ALTER TABLE t ADD a INT; ALTER TABLE t ADD b INT;
--- => unsupported for shop.t: the text contains several statements
+-- => unsupported for shop.t: the text contains several statements, and Retable reads only one statement per message
 BEGIN; DROP TABLE u; COMMIT
--- => unsupported for shop.u: the text contains several statements
+-- => unsupported for shop.u: the text contains several statements, and Retable reads only one statement per message
 ALTER TABLE t ADD a INT
--- => unsupported for shop.t: the statement contains '\xa0', which is not a blank in MySQL
+-- => unsupported for shop.t: the statement has '\xa0' between two words, which is not a blank in MySQL
 ALTER TABLE t ADD a INT;;
 -- => add to shop.t: a INT
 ALTER TABLE t ADD a INT ;⏎-- done
@@ -617,7 +617,7 @@ ALTER TABLE t ADD a INT ;⏎-- done
 --- Whose database is a bare name's
 --- in crm.b
 RENAME TABLE a TO crm.b
--- => unsupported for crm.b: the statement does not name the database of table 'a'; the message's database 'crm' belongs to another table in the statement
+-- => unsupported for crm.b: the statement names table 'a' without its database; the message names the database 'crm', but this may be the database of another table in the statement
 RENAME TABLE shop.a TO b
 -- => rename shop.a to crm.b
 RENAME TABLE a TO shop.b
@@ -625,15 +625,15 @@ RENAME TABLE a TO shop.b
 RENAME TABLE shop.a TO crm.b
 -- => rename shop.a to crm.b
 ALTER TABLE a RENAME TO crm.b
--- => unsupported for crm.b: the statement does not name the database of table 'a'; the message's database 'crm' belongs to another table in the statement
+-- => unsupported for crm.b: the statement names table 'a' without its database; the message names the database 'crm', but this may be the database of another table in the statement
 ALTER TABLE shop.a RENAME b
 -- => rename shop.a to crm.b
 CREATE TABLE crm.b LIKE a
--- => unsupported for crm.b: the statement does not name the database of table 'a'; the message's database 'crm' belongs to another table in the statement
+-- => unsupported for crm.b: the statement names table 'a' without its database; the message names the database 'crm', but this may be the database of another table in the statement
 CREATE TABLE b LIKE shop.a
 -- => create crm.b like shop.a
 DROP TABLE crm.b, a
--- => unsupported for crm.b: the statement does not name the database of table 'a'; the message's database 'crm' belongs to another table in the statement
+-- => unsupported for crm.b: the statement names table 'a' without its database; the message names the database 'crm', but this may be the database of another table in the statement
 DROP TABLE b, shop.a
 -- => drop crm.b | drop shop.a
 ALTER TABLE b ADD CONSTRAINT f FOREIGN KEY (x) REFERENCES crm.u (x)
@@ -644,7 +644,7 @@ DROP DATABASE crm
 TRUNCATE b
 -- => truncate crm.b
 GIBBERISH
--- => unsupported for no table: 'GIBBERISH' is not understood
+-- => unsupported for no table: Retable does not understand 'GIBBERISH' in the statement
 --- in .
 DROP TABLE a
 -- => unsupported for no table: neither the statement nor the message names the database of table 'a'
@@ -701,7 +701,7 @@ ALTER TABLE t ALGORITHM=INSTANT, ADD COLUMN a INT NOT NULL, LOCK=DEFAULT
 ALTER TABLE t ADD a INT, ADD PRIMARY KEY (a)
 -- => add to shop.t: a INT not null | key of shop.t: a
 ALTER TABLE t DROP COLUMN a, TRUNCATE PARTITION p0
--- => partitions of shop.t: TRUNCATE PARTITION removes or adds rows without an event
+-- => partitions of shop.t: TRUNCATE PARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE t ADD (a INT, b INT), ADD (c INT) , DROP d
 -- => drop from shop.t: d | add to shop.t: a INT | add to shop.t: b INT | add to shop.t: c INT
 ALTER TABLE t RENAME TO u, RENAME TO v
@@ -715,7 +715,7 @@ ALTER TABLE shop . t ADD a INT
 ALTER TABLE 1t ADD 2a INT
 -- => add to shop.`1t`: `2a` INT
 ALTER TABLE t ADD `` INT
--- => unsupported for shop.t: 'ADD `` INT' is not understood at '`` INT'
+-- => unsupported for shop.t: Retable does not understand 'ADD `` INT' in the statement: the problem begins at '`` INT'
 ALTER TABLE `shop.t` ADD a INT
 -- => add to shop.`shop.t`: a INT
 ALTER /*+ no hint here */ TABLE t ADD a INT
@@ -786,19 +786,19 @@ ALTER TABLE t DROP INDEX IF EXISTS i, DROP FOREIGN KEY IF EXISTS f, DROP CONSTRA
 ALTER TABLE IF EXISTS shop.t NOWAIT ADD a INT INVISIBLE DEFAULT 5
 -- => add to shop.t: a INT default '5'
 CREATE OR REPLACE TABLE t (id INT) WITH SYSTEM VERSIONING
--- => unsupported for shop.t: a table with system versioning keeps rows that its events delete
+-- => unsupported for shop.t: WITH SYSTEM VERSIONING: the table keeps rows for which the log has delete events
 CREATE TABLE t (id INT, s TIMESTAMP(6) GENERATED ALWAYS AS ROW START, e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME(s, e)) WITH SYSTEM VERSIONING
--- => unsupported for shop.t: 's TIMESTAMP(6) GENERATED ALWAYS AS ROW START, e TIMESTAMP(6)…' is not understood at 'ROW START, e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIO…'
+-- => unsupported for shop.t: Retable does not understand 's TIMESTAMP(6) GENERATED ALWAYS AS ROW START, e TIMESTAMP(6)…' in the statement: the problem begins at 'ROW START, e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIO…'
 CREATE TABLE t (id INT, v INT WITHOUT SYSTEM VERSIONING)
--- => unsupported for shop.t: 'v INT WITHOUT SYSTEM VERSIONING)' is not understood at 'WITHOUT SYSTEM VERSIONING)'
+-- => unsupported for shop.t: Retable does not understand 'v INT WITHOUT SYSTEM VERSIONING)' in the statement: the problem begins at 'WITHOUT SYSTEM VERSIONING)'
 ALTER TABLE t ADD PERIOD FOR p (s, e)
--- => unsupported for shop.t: a table with periods keeps rows that its events delete
+-- => unsupported for shop.t: PERIOD FOR: the table keeps rows for which the log has delete events
 ALTER TABLE t ADD PERIOD FOR SYSTEM_TIME (s, e), ADD SYSTEM VERSIONING
--- => unsupported for shop.t: a table with periods keeps rows that its events delete
+-- => unsupported for shop.t: PERIOD FOR: the table keeps rows for which the log has delete events
 ALTER TABLE t PARTITION BY SYSTEM_TIME INTERVAL 1 MONTH
 -- => nothing: ALTER TABLE: partitions
 DELETE HISTORY FROM t
--- => unsupported for shop.t: 'DELETE HISTORY FROM t' is not understood
+-- => unsupported for shop.t: Retable does not understand 'DELETE HISTORY FROM t' in the statement
 CREATE OR REPLACE SEQUENCE s START WITH 1 INCREMENT BY 2
 -- => nothing: CREATE SEQUENCE
 ALTER SEQUENCE IF EXISTS s RESTART 5
@@ -806,7 +806,7 @@ ALTER SEQUENCE IF EXISTS s RESTART 5
 DROP SEQUENCE IF EXISTS s, u
 -- => nothing: DROP SEQUENCE
 CREATE TABLE s SEQUENCE=1
--- => unsupported for shop.s: the statement declares no column
+-- => unsupported for shop.s: CREATE TABLE declares no columns, so the columns of the table are not known
 RENAME TABLE s WAIT 5 TO s2
 -- => rename shop.s to shop.s2
 CREATE TABLE t (a UUID, b INET6, c INET4, d VECTOR(3) NOT NULL)
@@ -814,7 +814,7 @@ CREATE TABLE t (a UUID, b INET6, c INET4, d VECTOR(3) NOT NULL)
 CREATE TABLE t (a INT) ENGINE=ColumnStore
 -- => create shop.t (a INT; no key)
 ALTER TABLE t ADD COLUMN a INT AS (b) PERSISTENT INVISIBLE
--- => unsupported for shop.t: the source computes column 'a' of existing rows without an event
+-- => unsupported for shop.t: the source computes column 'a' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 SET STATEMENT max_statement_time=5 FOR TRUNCATE TABLE t
 -- => truncate shop.t
 START TRANSACTION
@@ -834,17 +834,17 @@ ALTER TABLE t ADD PARTITION IF NOT EXISTS (PARTITION p VALUES IN (1, 2))
 ALTER TABLE t ADD PARTITION PARTITIONS 2
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t DROP PARTITION p0; 
--- => partitions of shop.t: DROP PARTITION removes or adds rows without an event
+-- => partitions of shop.t: DROP PARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE t REORGANIZE PARTITION
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t REMOVE PARTITIONING
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE crm.u WITHOUT VALIDATION
--- => partitions of shop.t: EXCHANGE PARTITION removes or adds rows without an event | partitions of crm.u: EXCHANGE PARTITION removes or adds rows without an event
+-- => partitions of shop.t: EXCHANGE PARTITION removes or adds rows, and the log has no event for each of them | partitions of crm.u: EXCHANGE PARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE t CONVERT TABLE u TO PARTITION p VALUES LESS THAN (5)
--- => unsupported for shop.t: CONVERT TABLE removes or adds rows without an event | unsupported for shop.u: CONVERT TABLE removes or adds rows without an event
+-- => unsupported for shop.t: CONVERT TABLE removes or adds rows, and the log has no event for each of them | unsupported for shop.u: CONVERT TABLE removes or adds rows, and the log has no event for each of them
 ALTER TABLE t IMPORT PARTITION p0 TABLESPACE
--- => unsupported for shop.t: IMPORT PARTITION removes or adds rows without an event
+-- => unsupported for shop.t: IMPORT PARTITION removes or adds rows, and the log has no event for each of them
 
 --- Canal 1.1.7 on MariaDB 10.11: every DDL message of a genuine stream, in its order
 --- in shop.
@@ -1002,9 +1002,9 @@ CREATE TABLE `ctas` (⏎  `code` varchar(20) NOT NULL,⏎  `val` int(11) DEFAULT
 CREATE TABLE shop.part_t (id INT, yr INT, v VARCHAR(5), PRIMARY KEY(id,yr)) PARTITION BY RANGE(yr) (PARTITION p0 VALUES LESS THAN (2020), PARTITION p1 VALUES LESS THAN (2030), PARTITION pm VALUES LESS THAN MAXVALUE)
 -- => create shop.part_t (id INT not null, yr INT not null, v VARCHAR(5); key id, yr)
 ALTER TABLE shop.part_t DROP PARTITION p0
--- => partitions of shop.part_t: DROP PARTITION removes or adds rows without an event
+-- => partitions of shop.part_t: DROP PARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE shop.part_t TRUNCATE PARTITION pm
--- => partitions of shop.part_t: TRUNCATE PARTITION removes or adds rows without an event
+-- => partitions of shop.part_t: TRUNCATE PARTITION removes or adds rows, and the log has no event for each of them
 --- in tmpdb.
 CREATE DATABASE tmpdb
 -- => nothing: CREATE DATABASE

@@ -35,9 +35,9 @@ CREATE TABLE t (a NUMBER, b VARCHAR2(9) ENCRYPT USING 'AES256' IDENTIFIED BY "x"
 CREATE TABLE t (id NUMBER(9), a NUMBER, b NUMBER GENERATED ALWAYS AS (a * 2) VIRTUAL, c AS (a || ')'), d VARCHAR2(9) AS (TO_CHAR(a)) NOT NULL)
 -- => create ORCL.HR.T (ID NUMBER(9), A NUMBER, …; no key)
 CREATE TABLE t (id NUMBER FOO)
--- => unsupported for ORCL.HR.T: 'id NUMBER FOO)' is not understood at 'FOO)'
+-- => unsupported for ORCL.HR.T: Retable does not understand 'id NUMBER FOO)' in the statement: the problem begins at 'FOO)'
 CREATE TABLE t (id NUMBER DEFAULT)
--- => unsupported for ORCL.HR.T: 'id NUMBER DEFAULT)' is not understood at ')'
+-- => unsupported for ORCL.HR.T: Retable does not understand 'id NUMBER DEFAULT)' in the statement: the problem begins at ')'
 CREATE TABLE t (date DATE, comment_ VARCHAR2(5))
 -- => create ORCL.HR.T (DATE DATE, COMMENT_ VARCHAR2(5); no key)
 
@@ -59,12 +59,12 @@ CREATE TABLE t (a NUMBER(9) NOT NULL, SUPPLEMENTAL LOG GROUP g (a, b NO LOG) ALW
 CREATE TABLE t (a NUMBER(9), s DATE, e DATE, PERIOD FOR p (s, e))
 -- => create ORCL.HR.T (A NUMBER(9), S DATE, E DATE, …; no key)
 CREATE TABLE t (a NUMBER(9), b AS (a + 1), PRIMARY KEY (b))
--- => unsupported for ORCL.HR.T: the type of the key column 'B' is not known
+-- => unsupported for ORCL.HR.T: the type of column 'B' in the primary key is not known: CREATE TABLE does not declare it, or computes the column
 
 CREATE TABLE t (a NUMBER(9), b PRIMARY KEY (a))
--- => unsupported for ORCL.HR.T: 'b PRIMARY KEY (a))' is not understood at ')'
+-- => unsupported for ORCL.HR.T: Retable does not understand 'b PRIMARY KEY (a))' in the statement: the problem begins at ')'
 CREATE TABLE t (a NUMBER(9), b REFERENCES u)
--- => unsupported for ORCL.HR.T: the statement does not declare the type of column 'B'
+-- => unsupported for ORCL.HR.T: CREATE TABLE does not declare the type of column 'B'
 
 --- CREATE TABLE: where it is stored
 CREATE TABLE "HR"."T" ("ID" NUMBER(9,0) NOT NULL ENABLE, "V" VARCHAR2(20), CONSTRAINT "T_PK" PRIMARY KEY ("ID") USING INDEX  ENABLE) SEGMENT CREATION IMMEDIATE PCTFREE 10 PCTUSED 40 INITRANS 1 MAXTRANS 255 NOCOMPRESS LOGGING STORAGE(INITIAL 65536 NEXT 1048576) TABLESPACE "USERS"
@@ -90,7 +90,7 @@ CREATE TABLE t AS SELECT * FROM u
 CREATE TABLE t PARALLEL 4 NOLOGGING AS SELECT a, b FROM u WHERE c = ';'
 -- => create ORCL.HR.T (…; no key)
 CREATE TABLE t (id, v NOT NULL, PRIMARY KEY (id)) AS SELECT a, b FROM u
--- => unsupported for ORCL.HR.T: the type of the key column 'ID' is not known
+-- => unsupported for ORCL.HR.T: the type of column 'ID' in the primary key is not known: CREATE TABLE does not declare it, or computes the column
 CREATE TABLE t (id NUMBER PRIMARY KEY, v) AS (SELECT 1, 2 FROM dual)
 -- => create ORCL.HR.T (ID NUMBER not null, …; key ID)
 CREATE TABLE t (id, v) TABLESPACE x AS WITH q AS (SELECT 1 a, 2 b FROM dual) SELECT * FROM q
@@ -98,11 +98,11 @@ CREATE TABLE t (id, v) TABLESPACE x AS WITH q AS (SELECT 1 a, 2 b FROM dual) SEL
 CREATE TABLE t FOR EXCHANGE WITH TABLE crm.u
 -- => create ORCL.HR.T like ORCL.CRM.U
 CREATE TABLE t OF person_t
--- => unsupported for ORCL.HR.T: an object table has the columns of its type, and the statement does not declare them
+-- => unsupported for ORCL.HR.T: CREATE TABLE … OF declares no columns: they are in the declaration of the object type
 CREATE TABLE t OF XMLTYPE
--- => unsupported for ORCL.HR.T: an object table has the columns of its type, and the statement does not declare them
+-- => unsupported for ORCL.HR.T: CREATE TABLE … OF declares no columns: they are in the declaration of the object type
 CREATE TABLE t
--- => unsupported for ORCL.HR.T: the statement declares no column
+-- => unsupported for ORCL.HR.T: CREATE TABLE declares no columns, so the columns of the table are not known
 CREATE GLOBAL TEMPORARY TABLE t (id NUMBER) ON COMMIT DELETE ROWS
 -- => nothing: CREATE TEMPORARY
 CREATE PRIVATE TEMPORARY TABLE ora$ptt_t (id NUMBER)
@@ -128,27 +128,27 @@ ALTER TABLE t ADD a NUMBER DEFAULT ON NULL FOR INSERT AND UPDATE 7
 ALTER TABLE t ADD a CHAR(5) DEFAULT 'Y' NOT NULL
 -- => add to ORCL.HR.T: A CHAR(5) not null default 'Y    '
 ALTER TABLE t ADD a CHAR(5) DEFAULT 'é'
--- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its default alone does not give a value of CHAR(5)
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its DEFAULT does not determine a value of CHAR(5); write the column with another default with `retable hold release --as`
 ALTER TABLE t ADD a CHAR(5 CHAR) DEFAULT 'é'
 -- => add to ORCL.HR.T: A CHAR(5 CHAR) default 'é    '
 ALTER TABLE t ADD a DATE DEFAULT DATE '2020-02-30'
--- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its default alone does not give a value of DATE
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its DEFAULT does not determine a value of DATE; write the column with another default with `retable hold release --as`
 ALTER TABLE t ADD a DATE DEFAULT '01-JAN-20'
--- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its default alone does not give a value of DATE
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its DEFAULT does not determine a value of DATE; write the column with another default with `retable hold release --as`
 ALTER TABLE t ADD a DATE DEFAULT TO_DATE('01-JAN-20')
 -- => add to ORCL.HR.T: A DATE default computed
 ALTER TABLE t ADD a TIMESTAMP(6) DEFAULT TIMESTAMP '2020-01-01 00:00:00' NOT NULL
 -- => add to ORCL.HR.T: A TIMESTAMP(6) not null default '2020-01-01 00:00:00'
 ALTER TABLE t ADD a TIMESTAMP WITH TIME ZONE DEFAULT TIMESTAMP '2020-01-01 00:00:00 +02:00'
--- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its default alone does not give a value of TIMESTAMP WITH TIME ZONE
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its DEFAULT does not determine a value of TIMESTAMP WITH TIME ZONE; write the column with another default with `retable hold release --as`
 ALTER TABLE t ADD a RAW(4) DEFAULT 'zz'
--- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its default alone does not give a value of RAW(4)
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its DEFAULT does not determine a value of RAW(4); write the column with another default with `retable hold release --as`
 ALTER TABLE t ADD a RAW(4) DEFAULT HEXTORAW('FFFF')
 -- => add to ORCL.HR.T: A RAW(4) default computed
 ALTER TABLE t ADD a INTERVAL DAY TO SECOND DEFAULT INTERVAL '1' DAY
 -- => add to ORCL.HR.T: A INTERVAL DAY TO SECOND default computed
 ALTER TABLE t ADD a NUMBER(9) DEFAULT 'x'
--- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its default alone does not give a value of NUMBER(9)
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its DEFAULT does not determine a value of NUMBER(9); write the column with another default with `retable hold release --as`
 ALTER TABLE t ADD a XMLTYPE
 -- => add to ORCL.HR.T: A XMLTYPE
 ALTER TABLE t ADD (c CLOB) LOB (c) STORE AS SECUREFILE (TABLESPACE x CACHE)
@@ -160,23 +160,23 @@ ALTER TABLE t ADD (a NUMBER, CONSTRAINT u UNIQUE (a), CHECK (a > 0))
 ALTER TABLE t ADD (a NUMBER CONSTRAINT a_nn NOT NULL NOVALIDATE, b NUMBER REFERENCES u)
 -- => add to ORCL.HR.T: A NUMBER not null default null | add to ORCL.HR.T: B NUMBER
 ALTER TABLE t ADD a NUMBER GENERATED BY DEFAULT AS IDENTITY
--- => unsupported for ORCL.HR.T: the source fills column 'A' with numbers without an event
+-- => unsupported for ORCL.HR.T: the source numbers old rows in column 'A', and the log has no event with the numbers; `retable hold release --as` can add a plain column, which is null in those rows
 ALTER TABLE t ADD a NUMBER GENERATED ALWAYS AS (b + 1) VIRTUAL
--- => unsupported for ORCL.HR.T: the source computes column 'A' of existing rows without an event
+-- => unsupported for ORCL.HR.T: the source computes column 'A' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t ADD a AS (b + 1)
--- => unsupported for ORCL.HR.T: the source computes column 'A' of existing rows without an event
+-- => unsupported for ORCL.HR.T: the source computes column 'A' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t ADD (a NUMBER PRIMARY KEY)
 -- => add to ORCL.HR.T: A NUMBER | key of ORCL.HR.T: A
 ALTER TABLE t ADD (a NUMBER, PRIMARY KEY (a))
 -- => add to ORCL.HR.T: A NUMBER | key of ORCL.HR.T: A
 ALTER TABLE t ADD a
--- => unsupported for ORCL.HR.T: the statement does not declare the type of column 'A'
+-- => unsupported for ORCL.HR.T: the statement adds column 'A' without a type; add the type with `retable hold release --as`
 ALTER TABLE t ADD COLUMN a NUMBER
--- => unsupported for ORCL.HR.T: 'NUMBER' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand 'NUMBER' in the statement
 ALTER TABLE t ADD (a mytype)
 -- => add to ORCL.HR.T: A mytype
 ALTER TABLE t ADD PERIOD FOR p
--- => unsupported for ORCL.HR.T: a period adds columns that the statement does not name
+-- => unsupported for ORCL.HR.T: PERIOD FOR adds columns to the table that the statement does not declare
 ALTER TABLE t ADD (a NUMBER(5) NOT NULL, b DATE DEFAULT SYSDATE NOT NULL)
 -- => add to ORCL.HR.T: A NUMBER(5) not null default null | add to ORCL.HR.T: B DATE not null default computed
 ALTER TABLE t ADD a NUMBER INVISIBLE
@@ -204,13 +204,13 @@ ALTER TABLE t MODIFY "a b" CLOB
 ALTER TABLE t MODIFY a NUMBER PRIMARY KEY
 -- => change in ORCL.HR.T: A to A NUMBER | key of ORCL.HR.T: A
 ALTER TABLE t MODIFY a NUMBER AS (b * 2)
--- => unsupported for ORCL.HR.T: the source computes column 'A' of existing rows without an event
+-- => unsupported for ORCL.HR.T: the source computes column 'A' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t MODIFY CONSTRAINT c1 DISABLE
 -- => nothing: ALTER TABLE: constraint
 ALTER TABLE t MODIFY CONSTRAINT t_pk DISABLE
--- => unsupported for ORCL.HR.T: the constraint 'T_PK' may be the primary key; the statement does not show this
+-- => unsupported for ORCL.HR.T: the constraint 'T_PK' may be the primary key, and the statement shows only its name; if the key changes, write ADD or DROP PRIMARY KEY with `retable hold release --as`, else use `--skip`
 ALTER TABLE t MODIFY PRIMARY KEY DISABLE CASCADE
--- => unsupported for ORCL.HR.T: the primary key changes
+-- => unsupported for ORCL.HR.T: the statement enables or disables the primary key and does not name its columns; write ADD PRIMARY KEY or DROP PRIMARY KEY with `retable hold release --as`
 ALTER TABLE t MODIFY PRIMARY KEY RELY
 -- => nothing: ALTER TABLE: primary key
 ALTER TABLE t MODIFY PARTITION p REBUILD UNUSABLE LOCAL INDEXES
@@ -222,13 +222,13 @@ ALTER TABLE t MODIFY LOB (c) (CACHE)
 ALTER TABLE t MODIFY PARTITION BY HASH (id) PARTITIONS 4 ONLINE
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t MODIFY PARTITION BY RANGE (d) (PARTITION p VALUES LESS THAN (5)) INCLUDING ROWS WHERE id > 5
--- => unsupported for ORCL.HR.T: INCLUDING ROWS removes rows without an event
+-- => unsupported for ORCL.HR.T: INCLUDING ROWS removes rows, and the log has no event for each of them
 ALTER TABLE t MODIFY (a NUMBER(12)) ADD (b NUMBER) DROP COLUMN c
 -- => drop from ORCL.HR.T: C | change in ORCL.HR.T: A to A NUMBER(12) | add to ORCL.HR.T: B NUMBER
 ALTER TABLE t MODIFY COLUMN a NUMBER(12)
--- => unsupported for ORCL.HR.T: 'NUMBER(12)' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand 'NUMBER(12)' in the statement
 ALTER TABLE t CHANGE a b NUMBER
--- => unsupported for ORCL.HR.T: 'CHANGE a b NUMBER' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand 'CHANGE a b NUMBER' in the statement
 
 --- ALTER TABLE: DROP and SET UNUSED
 ALTER TABLE t DROP COLUMN a
@@ -258,13 +258,13 @@ ALTER TABLE t DROP CONSTRAINT fk_t_u
 ALTER TABLE t DROP CONSTRAINT fk_t_u CASCADE DROP INDEX ONLINE
 -- => nothing: ALTER TABLE: constraint
 ALTER TABLE t DROP CONSTRAINT pk_t
--- => unsupported for ORCL.HR.T: the constraint 'PK_T' may be the primary key; the statement does not show this
+-- => unsupported for ORCL.HR.T: the constraint 'PK_T' may be the primary key, and the statement shows only its name; if the key changes, write ADD or DROP PRIMARY KEY with `retable hold release --as`, else use `--skip`
 ALTER TABLE t DROP CONSTRAINT "SYS_C0012345"
--- => unsupported for ORCL.HR.T: the constraint 'SYS_C0012345' may be the primary key; the statement does not show this
+-- => unsupported for ORCL.HR.T: the constraint 'SYS_C0012345' may be the primary key, and the statement shows only its name; if the key changes, write ADD or DROP PRIMARY KEY with `retable hold release --as`, else use `--skip`
 ALTER TABLE t DROP SUPPLEMENTAL LOG GROUP g
 -- => nothing: ALTER TABLE: supplemental log
 ALTER TABLE t DROP a
--- => unsupported for ORCL.HR.T: 'DROP a' is not understood at 'a'
+-- => unsupported for ORCL.HR.T: Retable does not understand 'DROP a' in the statement: the problem begins at 'a'
 
 --- ALTER TABLE: a new name
 ALTER TABLE t RENAME COLUMN a TO b
@@ -284,7 +284,7 @@ RENAME t TO u
 RENAME "t 1" TO "T 2";
 -- => rename ORCL.HR.`t 1` to ORCL.HR.`T 2`
 ALTER TABLE t RENAME COLUMN a b
--- => unsupported for ORCL.HR.T: 'RENAME COLUMN a b' is not understood at 'b'
+-- => unsupported for ORCL.HR.T: Retable does not understand 'RENAME COLUMN a b' in the statement: the problem begins at 'b'
 
 --- ALTER TABLE: constraints
 ALTER TABLE t ADD CONSTRAINT pk_t PRIMARY KEY (id) USING INDEX TABLESPACE x ENABLE
@@ -308,19 +308,19 @@ ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0) ADD CONSTRAINT d UNIQUE (b)
 ALTER TABLE t DISABLE CONSTRAINT fk_1
 -- => nothing: ALTER TABLE: constraint
 ALTER TABLE t DISABLE CONSTRAINT t_pk CASCADE
--- => unsupported for ORCL.HR.T: the constraint 'T_PK' may be the primary key; the statement does not show this
+-- => unsupported for ORCL.HR.T: the constraint 'T_PK' may be the primary key, and the statement shows only its name; if the key changes, write ADD or DROP PRIMARY KEY with `retable hold release --as`, else use `--skip`
 ALTER TABLE t ENABLE NOVALIDATE CONSTRAINT fk_1 EXCEPTIONS INTO hr.exceptions
 -- => nothing: ALTER TABLE: constraint
 ALTER TABLE t ENABLE CONSTRAINT t_pk USING INDEX
 -- => nothing: ALTER TABLE: constraint
 ALTER TABLE t DISABLE PRIMARY KEY
--- => unsupported for ORCL.HR.T: the primary key changes
+-- => unsupported for ORCL.HR.T: the statement enables or disables the primary key and does not name its columns; write ADD PRIMARY KEY or DROP PRIMARY KEY with `retable hold release --as`
 ALTER TABLE t ENABLE PRIMARY KEY
--- => unsupported for ORCL.HR.T: the primary key changes
+-- => unsupported for ORCL.HR.T: the statement enables or disables the primary key and does not name its columns; write ADD PRIMARY KEY or DROP PRIMARY KEY with `retable hold release --as`
 ALTER TABLE t DISABLE UNIQUE (a)
 -- => nothing: ALTER TABLE: unique
 ALTER TABLE t ENABLE VALIDATE CONSTRAINT fk_1 DISABLE CONSTRAINT fk_2
--- => unsupported for ORCL.HR.T: 'CONSTRAINT fk_2' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand 'CONSTRAINT fk_2' in the statement
 ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS
 -- => nothing: ALTER TABLE: supplemental log
 ALTER TABLE t ADD SUPPLEMENTAL LOG GROUP g (a, b) ALWAYS
@@ -336,7 +336,7 @@ ALTER TABLE t DISABLE TABLE LOCK
 ALTER TABLE t MOVE TABLESPACE x ONLINE UPDATE INDEXES
 -- => nothing: ALTER TABLE: move
 ALTER TABLE t MOVE INCLUDING ROWS WHERE a > 5
--- => unsupported for ORCL.HR.T: INCLUDING ROWS removes rows without an event
+-- => unsupported for ORCL.HR.T: INCLUDING ROWS removes rows, and the log has no event for each of them
 ALTER TABLE t MOVE PARTITION p TABLESPACE x
 -- => nothing: ALTER TABLE: move
 ALTER TABLE t SHRINK SPACE CASCADE
@@ -370,7 +370,7 @@ ALTER TABLE t CACHE ADD (a NUMBER)
 ALTER TABLE t ANNOTATIONS (ADD Display 'x')
 -- => nothing: ALTER TABLE: annotations
 ALTER TABLE t
--- => unsupported for ORCL.HR.T: 'ALTER TABLE t' is not understood at its end
+-- => unsupported for ORCL.HR.T: Retable does not understand 'ALTER TABLE t' in the statement: more text is expected at its end
 
 --- ALTER TABLE: partitions
 ALTER TABLE t ADD PARTITION p3 VALUES LESS THAN (TO_DATE('2030-01-01', 'YYYY-MM-DD')) TABLESPACE x
@@ -380,55 +380,55 @@ ALTER TABLE t SPLIT PARTITION p AT (5) INTO (PARTITION p1, PARTITION p2) UPDATE 
 ALTER TABLE t MERGE PARTITIONS p1, p2 INTO PARTITION p3
 -- => nothing: ALTER TABLE: merge
 ALTER TABLE t MERGE PARTITIONS p1, p2 INTO PARTITION p3 INCLUDING ROWS WHERE x = 1
--- => unsupported for ORCL.HR.T: INCLUDING ROWS removes rows without an event
+-- => unsupported for ORCL.HR.T: INCLUDING ROWS removes rows, and the log has no event for each of them
 ALTER TABLE t COALESCE PARTITION
 -- => nothing: ALTER TABLE: coalesce
 ALTER TABLE t SET INTERVAL (NUMTODSINTERVAL(1, 'DAY'))
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t DROP PARTITION p0
--- => partitions of ORCL.HR.T: DROP PARTITION removes or adds rows without an event
+-- => partitions of ORCL.HR.T: DROP PARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE t DROP PARTITION FOR (DATE '2020-01-01') UPDATE INDEXES
--- => partitions of ORCL.HR.T: DROP PARTITION removes or adds rows without an event
+-- => partitions of ORCL.HR.T: DROP PARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE t DROP SUBPARTITION sp
--- => partitions of ORCL.HR.T: DROP SUBPARTITION removes or adds rows without an event
+-- => partitions of ORCL.HR.T: DROP SUBPARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE t TRUNCATE PARTITION p0 DROP STORAGE UPDATE INDEXES
--- => partitions of ORCL.HR.T: TRUNCATE PARTITION removes or adds rows without an event
+-- => partitions of ORCL.HR.T: TRUNCATE PARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE t TRUNCATE SUBPARTITION sp
--- => partitions of ORCL.HR.T: TRUNCATE SUBPARTITION removes or adds rows without an event
+-- => partitions of ORCL.HR.T: TRUNCATE SUBPARTITION removes or adds rows, and the log has no event for each of them
 ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE u INCLUDING INDEXES WITHOUT VALIDATION
--- => partitions of ORCL.HR.T: EXCHANGE PARTITION removes or adds rows without an event | partitions of ORCL.HR.U: EXCHANGE PARTITION removes or adds rows without an event
+-- => partitions of ORCL.HR.T: EXCHANGE PARTITION removes or adds rows, and the log has no event for each of them | partitions of ORCL.HR.U: EXCHANGE PARTITION removes or adds rows, and the log has no event for each of them
 
 --- ALTER TABLE: never half of it
 ALTER TABLE t ADD a NUMBER FROB b
--- => unsupported for ORCL.HR.T: 'FROB b' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand 'FROB b' in the statement
 ALTER TABLE t ADD (a NUMBER, b NUMBER
--- => unsupported for ORCL.HR.T: 'b NUMBER' is not understood at its end
+-- => unsupported for ORCL.HR.T: Retable does not understand 'b NUMBER' in the statement: more text is expected at its end
 ALTER TABLE t ADD (a NUMBER))
--- => unsupported for ORCL.HR.T: ')' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand ')' in the statement
 ALTER TABLE t ADD (a NUMBER) FROB
--- => unsupported for ORCL.HR.T: 'FROB' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand 'FROB' in the statement
 ALTER TABLE t MODIFY (a NUMBER(12),)
--- => unsupported for ORCL.HR.T: ')' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand ')' in the statement
 ALTER TABLE t MODIFY a
--- => unsupported for ORCL.HR.T: 'MODIFY a' is not understood at its end
+-- => unsupported for ORCL.HR.T: Retable does not understand 'MODIFY a' in the statement: more text is expected at its end
 ALTER TABLE t ADD a NUMBER, b NUMBER
--- => unsupported for ORCL.HR.T: ', b NUMBER' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand ', b NUMBER' in the statement
 ALTER TABLE crm.u FROB
--- => unsupported for ORCL.CRM.U: 'FROB' is not understood
+-- => unsupported for ORCL.CRM.U: Retable does not understand 'FROB' in the statement
 ALTER TABLE t ADD a INTERVAL YEAR TO SECOND
--- => unsupported for ORCL.HR.T: 'ADD a INTERVAL YEAR TO SECOND' is not understood at 'TO SECOND'
+-- => unsupported for ORCL.HR.T: Retable does not understand 'ADD a INTERVAL YEAR TO SECOND' in the statement: the problem begins at 'TO SECOND'
 ALTER TABLE t ADD a VARCHAR2(10); ALTER TABLE t ADD b NUMBER;
--- => unsupported for ORCL.HR.T: the text contains several statements
+-- => unsupported for ORCL.HR.T: the text contains several statements, and Retable reads only one statement per message
 ALTER TABLE t@link ADD a NUMBER
--- => unsupported for ORCL.HR.T: 'ALTER TABLE t@link ADD a NUMBER' is not understood at 't@link ADD a NUMBER'
+-- => unsupported for ORCL.HR.T: Retable does not understand 'ALTER TABLE t@link ADD a NUMBER' in the statement: the problem begins at 't@link ADD a NUMBER'
 ALTER TABLE t ADD 'a' NUMBER
--- => unsupported for ORCL.HR.T: "ADD 'a' NUMBER" is not understood at "'a' NUMBER"
+-- => unsupported for ORCL.HR.T: Retable does not understand "ADD 'a' NUMBER" in the statement: the problem begins at "'a' NUMBER"
 ALTER TABLE a.b.c ADD x NUMBER
--- => unsupported for ORCL.HR.T: the name 'A.B.C' has more parts than a schema and a table
+-- => unsupported for ORCL.HR.T: the name 'A.B.C' has too many parts: expected `schema.table`
 ALTER TABLE t ADD a NUMBER DEFAULT 'x' 'y'
--- => unsupported for ORCL.HR.T: "'y'" is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand "'y'" in the statement
 ALTER TABLE t ADD a NUMBER DEFAULT 5 FROB b
--- => unsupported for ORCL.HR.T: 'FROB b' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand 'FROB b' in the statement
 ALTER TABLE t ADD a NUMBER DEFAULT CASE WHEN 1 = 1 THEN NULL ELSE 2 END NOT NULL
 -- => add to ORCL.HR.T: A NUMBER not null default computed
 ALTER TABLE t ADD a TIMESTAMP DEFAULT SYSTIMESTAMP AT TIME ZONE 'UTC' + INTERVAL '1' DAY (2) TO SECOND (3) NOT NULL
@@ -436,7 +436,7 @@ ALTER TABLE t ADD a TIMESTAMP DEFAULT SYSTIMESTAMP AT TIME ZONE 'UTC' + INTERVAL
 ALTER TABLE t ADD a DATE DEFAULT TRUNC(SYSDATE) + 1/24
 -- => add to ORCL.HR.T: A DATE default computed
 /
--- => unsupported for ORCL.HR.T: '/' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand '/' in the statement
 
 --- TRUNCATE, DROP, FLASHBACK, RENAME
 TRUNCATE TABLE t
@@ -450,13 +450,13 @@ TRUNCATE TABLE t PRESERVE MATERIALIZED VIEW LOG REUSE STORAGE
 TRUNCATE TABLE t PURGE SNAPSHOT LOG DROP ALL STORAGE
 -- => truncate ORCL.HR.T
 TRUNCATE TABLE t CASCADE
--- => unsupported for ORCL.HR.T: TRUNCATE … CASCADE empties tables that the statement does not name
+-- => unsupported for ORCL.HR.T: TRUNCATE … CASCADE also empties tables that the statement does not name; to empty only this table in gold, write TRUNCATE TABLE with `retable hold release --as`
 TRUNCATE TABLE t PURGE
 -- => truncate ORCL.HR.T
 TRUNCATE CLUSTER c
--- => unsupported for ORCL.HR.T: TRUNCATE CLUSTER empties tables that the statement does not name
+-- => unsupported for ORCL.HR.T: TRUNCATE CLUSTER empties tables that the statement does not name; if it empties this table, write TRUNCATE TABLE with `retable hold release --as`, else use `--skip`
 TRUNCATE t
--- => unsupported for ORCL.HR.T: 'TRUNCATE t' is not understood at 't'
+-- => unsupported for ORCL.HR.T: Retable does not understand 'TRUNCATE t' in the statement: the problem begins at 't'
 DROP TABLE t
 -- => drop ORCL.HR.T
 DROP TABLE hr.t CASCADE CONSTRAINTS PURGE
@@ -488,25 +488,25 @@ ALTER TABLE "HR"."T" RENAME TO "BIN$Xk2jA9/dBmHgUwEAAH8ykA==$0" ;
 DROP TABLE "HR"."BIN$Xk2jA9/dBmHgUwEAAH8ykA==$0" PURGE
 -- => nothing: recycle bin
 DROP TABLE t, u
--- => unsupported for ORCL.HR.T: 'DROP TABLE t, u' is not understood at ', u'
+-- => unsupported for ORCL.HR.T: Retable does not understand 'DROP TABLE t, u' in the statement: the problem begins at ', u'
 PURGE TABLE t
 -- => nothing: PURGE
 PURGE RECYCLEBIN
 -- => nothing: PURGE
 FLASHBACK TABLE t TO BEFORE DROP
--- => unsupported for ORCL.HR.T: FLASHBACK TABLE removes or adds rows without an event
+-- => unsupported for ORCL.HR.T: FLASHBACK TABLE removes or adds rows, and the log has no event for each of them
 FLASHBACK TABLE t, crm.u TO TIMESTAMP SYSTIMESTAMP - INTERVAL '1' MINUTE
--- => unsupported for ORCL.HR.T: FLASHBACK TABLE removes or adds rows without an event | unsupported for ORCL.CRM.U: FLASHBACK TABLE removes or adds rows without an event
+-- => unsupported for ORCL.HR.T: FLASHBACK TABLE removes or adds rows, and the log has no event for each of them | unsupported for ORCL.CRM.U: FLASHBACK TABLE removes or adds rows, and the log has no event for each of them
 FLASHBACK DATABASE TO SCN 5
--- => unsupported for ORCL.HR.T: 'FLASHBACK DATABASE TO SCN 5' is not understood at 'DATABASE TO SCN 5'
+-- => unsupported for ORCL.HR.T: Retable does not understand 'FLASHBACK DATABASE TO SCN 5' in the statement: the problem begins at 'DATABASE TO SCN 5'
 DROP USER hr CASCADE
--- => unsupported for ORCL.HR.T: DROP USER drops tables that the statement does not name
+-- => unsupported for ORCL.HR.T: DROP USER drops tables that the statement does not name; if it drops this table, write DROP TABLE with `retable hold release --as`, else use `--skip`
 DROP USER hr
 -- => nothing: DROP USER
 DROP TABLESPACE x INCLUDING CONTENTS AND DATAFILES
--- => unsupported for ORCL.HR.T: DROP TABLESPACE drops tables that the statement does not name
+-- => unsupported for ORCL.HR.T: DROP TABLESPACE drops tables that the statement does not name; if it drops this table, write DROP TABLE with `retable hold release --as`, else use `--skip`
 DROP CLUSTER c INCLUDING TABLES CASCADE CONSTRAINTS
--- => unsupported for ORCL.HR.T: DROP CLUSTER drops tables that the statement does not name
+-- => unsupported for ORCL.HR.T: DROP CLUSTER drops tables that the statement does not name; if it drops this table, write DROP TABLE with `retable hold release --as`, else use `--skip`
 
 --- What is no table
 CREATE UNIQUE INDEX hr.i ON hr.t (UPPER(a), b DESC) TABLESPACE x ONLINE
@@ -538,7 +538,7 @@ CREATE PUBLIC DATABASE LINK l CONNECT TO u IDENTIFIED BY "p" USING 'x'
 CREATE DIRECTORY d AS '/x'
 -- => nothing: CREATE DIRECTORY
 CREATE SCHEMA AUTHORIZATION hr CREATE TABLE x (id NUMBER)
--- => unsupported for ORCL.HR.T: 'CREATE SCHEMA AUTHORIZATION hr CREATE TABLE x (id NUMBER)' is not understood at 'SCHEMA AUTHORIZATION hr CREATE TABLE x (id NUMBER)'
+-- => unsupported for ORCL.HR.T: Retable does not understand 'CREATE SCHEMA AUTHORIZATION hr CREATE TABLE x (id NUMBER)' in the statement: the problem begins at 'SCHEMA AUTHORIZATION hr CREATE TABLE x (id NUMBER)'
 ALTER INDEX i REBUILD ONLINE
 -- => nothing: ALTER INDEX
 ALTER SEQUENCE s INCREMENT BY 10
@@ -580,13 +580,13 @@ AUDIT SELECT ON t BY ACCESS
 LOCK TABLE t IN EXCLUSIVE MODE
 -- => nothing: LOCK
 BEGIN EXECUTE IMMEDIATE 'TRUNCATE TABLE t'; END;
--- => unsupported for ORCL.HR.T: "BEGIN EXECUTE IMMEDIATE 'TRUNCATE TABLE t'; END;" is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand "BEGIN EXECUTE IMMEDIATE 'TRUNCATE TABLE t'; END;" in the statement
 CALL p(1)
--- => unsupported for ORCL.HR.T: 'CALL p(1)' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand 'CALL p(1)' in the statement
 INSERT INTO t VALUES (1)
--- => unsupported for ORCL.HR.T: 'INSERT INTO t VALUES (1)' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand 'INSERT INTO t VALUES (1)' in the statement
 GIBBERISH
--- => unsupported for ORCL.HR.T: 'GIBBERISH' is not understood
+-- => unsupported for ORCL.HR.T: Retable does not understand 'GIBBERISH' in the statement
 
 --- Comments, hints, quotes
 /* a */ ALTER /*+ PARALLEL(4) */ TABLE t -- b⏎ ADD /* (x NUMBER, */ (a NUMBER) -- ;
@@ -614,7 +614,7 @@ ALTER TABLE t ADD a NUMBER
 -- only a comment
 -- => nothing: only a comment
 ;
--- => unsupported for ORCL.HR.T: the statement is empty
+-- => unsupported for ORCL.HR.T: the text of the statement is empty
 ALTER TABLE T ADD (Ab NUMBER, "Ab" NUMBER)
 -- => add to ORCL.HR.T: AB NUMBER | add to ORCL.HR.T: Ab NUMBER
 
@@ -625,20 +625,20 @@ DROP TABLE b
 ALTER TABLE hr.a ADD x NUMBER
 -- => add to ORCL.HR.A: X NUMBER
 ALTER TABLE hr.t EXCHANGE PARTITION p WITH TABLE crm.b
--- => partitions of ORCL.HR.T: EXCHANGE PARTITION removes or adds rows without an event | partitions of ORCL.CRM.B: EXCHANGE PARTITION removes or adds rows without an event
+-- => partitions of ORCL.HR.T: EXCHANGE PARTITION removes or adds rows, and the log has no event for each of them | partitions of ORCL.CRM.B: EXCHANGE PARTITION removes or adds rows, and the log has no event for each of them
 RENAME a TO b
 -- => rename ORCL.CRM.A to ORCL.CRM.B
 CREATE TABLE crm.b FOR EXCHANGE WITH TABLE a
--- => unsupported for ORCL.CRM.B: the statement does not name the schema of table 'A'; the message's schema 'CRM' belongs to another table in the statement
+-- => unsupported for ORCL.CRM.B: the statement names table 'A' without its schema; the message names the schema 'CRM', but this may be the schema of another table in the statement
 CREATE TABLE b FOR EXCHANGE WITH TABLE hr.a
 -- => create ORCL.CRM.B like ORCL.HR.A
 GIBBERISH
--- => unsupported for ORCL.CRM.B: 'GIBBERISH' is not understood
+-- => unsupported for ORCL.CRM.B: Retable does not understand 'GIBBERISH' in the statement
 --- in ORCL..
 DROP TABLE t
 -- => drop ORCL.T
 DROP TABLE hr.t
--- => unsupported for no table: it is not known whether 'HR' is a schema of 'ORCL'
+-- => unsupported for no table: the message names no schema, and it is not known whether 'HR' in the statement is a schema of the database 'ORCL'
 --- in HR.T
 DROP TABLE t
 -- => drop HR.T

@@ -33,15 +33,15 @@ CREATE TABLE t (id int, d date) ON ps(d)
 CREATE TABLE t (id int, v int,)
 -- => create shop.dbo.t (id int, v int; no key)
 CREATE TABLE t (a int, b AS a + 1, PRIMARY KEY (b))
--- => unsupported for shop.dbo.t: the type of the key column 'b' is not known
+-- => unsupported for shop.dbo.t: the type of column 'b' in the primary key is not known, because the column is computed
 CREATE TABLE #t (id int)
 -- => nothing: temporary table
 CREATE TABLE t AS FILETABLE
--- => unsupported for shop.dbo.t: the statement declares no column
+-- => unsupported for shop.dbo.t: CREATE TABLE declares no columns, so the columns of the table are not known
 CREATE TABLE t (id int FOO)
--- => unsupported for shop.dbo.t: 'id int FOO)' is not understood at 'FOO)'
+-- => unsupported for shop.dbo.t: Retable does not understand 'id int FOO)' in the statement: the problem begins at 'FOO)'
 SELECT a, b INTO dbo.u FROM t
--- => unsupported for shop.dbo.t: 'SELECT a, b INTO dbo.u FROM t' is not understood
+-- => unsupported for shop.dbo.t: Retable does not understand 'SELECT a, b INTO dbo.u FROM t' in the statement
 
 --- ALTER TABLE: ADD
 ALTER TABLE t ADD a int
@@ -49,7 +49,7 @@ ALTER TABLE t ADD a int
 ALTER TABLE dbo.t ADD a int NULL, b nvarchar(20) NOT NULL DEFAULT N'x', [c d] datetime2(3)
 -- => add to shop.dbo.t: a int | add to shop.dbo.t: b nvarchar(20) not null default 'x' | add to shop.dbo.t: `c d` datetime2(3)
 ALTER TABLE t ADD a int NOT NULL, b AS (a) 
--- => unsupported for shop.dbo.t: the source computes column 'b' of existing rows without an event
+-- => unsupported for shop.dbo.t: the source computes column 'b' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t ADD a int NOT NULL
 -- => add to shop.dbo.t: a int not null default null
 ALTER TABLE t ADD a int DEFAULT 5
@@ -61,7 +61,7 @@ ALTER TABLE t ADD a int CONSTRAINT DF_a DEFAULT ((5)) WITH VALUES NULL
 ALTER TABLE t ADD a datetime NOT NULL DEFAULT getdate()
 -- => add to shop.dbo.t: a datetime not null default computed
 ALTER TABLE t ADD a datetime NOT NULL CONSTRAINT DF_a DEFAULT '2020-01-31'
--- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: its default alone does not give a value of datetime
+-- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: its DEFAULT does not determine a value of datetime; write the column with another default with `retable hold release --as`
 ALTER TABLE t ADD a datetime NOT NULL DEFAULT '2020-01-31T10:20:30'
 -- => add to shop.dbo.t: a datetime not null default '2020-01-31 10:20:30'
 ALTER TABLE t ADD a datetime2 NOT NULL DEFAULT '2020-01-31 10:20:30.1234567'
@@ -77,17 +77,17 @@ ALTER TABLE t ADD a bit NOT NULL DEFAULT 2
 ALTER TABLE t ADD a int NOT NULL DEFAULT 1 + 1
 -- => add to shop.dbo.t: a int not null default computed
 ALTER TABLE t ADD a int NOT NULL DEFAULT 'x'
--- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: its default alone does not give a value of int
+-- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: its DEFAULT does not determine a value of int; write the column with another default with `retable hold release --as`
 ALTER TABLE t ADD a time NOT NULL DEFAULT '10:00'
--- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: its default alone does not give a value of time
+-- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: its DEFAULT does not determine a value of time; write the column with another default with `retable hold release --as`
 ALTER TABLE t ADD CONSTRAINT PK_t PRIMARY KEY CLUSTERED (id)
 -- => key of shop.dbo.t: id
 ALTER TABLE t ADD a int PRIMARY KEY
 -- => add to shop.dbo.t: a int | key of shop.dbo.t: a
 ALTER TABLE t ADD id int IDENTITY(1,1)
--- => unsupported for shop.dbo.t: the source fills column 'id' with numbers without an event
+-- => unsupported for shop.dbo.t: the source numbers old rows in column 'id', and the log has no event with the numbers; `retable hold release --as` can add a plain column, which is null in those rows
 ALTER TABLE t ADD a AS (b + 1)
--- => unsupported for shop.dbo.t: the source computes column 'a' of existing rows without an event
+-- => unsupported for shop.dbo.t: the source computes column 'a' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t WITH NOCHECK ADD CONSTRAINT c CHECK (a > 0), CONSTRAINT f FOREIGN KEY (a) REFERENCES u (id)
 -- => nothing: ALTER TABLE: check, foreign key
 ALTER TABLE t ADD CONSTRAINT d DEFAULT getdate() FOR a WITH VALUES
@@ -97,11 +97,11 @@ ALTER TABLE t ADD UNIQUE (a), a2 int
 ALTER TABLE t ADD INDEX ix (a)
 -- => nothing: ALTER TABLE: index
 ALTER TABLE t ADD COLUMN a int
--- => unsupported for shop.dbo.t: 'COLUMN a int' is not understood at 'int'
+-- => unsupported for shop.dbo.t: Retable does not understand 'COLUMN a int' in the statement: the problem begins at 'int'
 ALTER TABLE t ADD a
--- => unsupported for shop.dbo.t: 'a' is not understood at its end
+-- => unsupported for shop.dbo.t: Retable does not understand 'a' in the statement: more text is expected at its end
 ALTER TABLE t ADD a int b int
--- => unsupported for shop.dbo.t: 'a int b int' is not understood at 'b int'
+-- => unsupported for shop.dbo.t: Retable does not understand 'a int b int' in the statement: the problem begins at 'b int'
 
 --- ALTER TABLE: ALTER COLUMN, DROP
 ALTER TABLE t ALTER COLUMN a bigint
@@ -115,7 +115,7 @@ ALTER TABLE t ALTER COLUMN a ADD ROWGUIDCOL
 ALTER TABLE t ALTER COLUMN a DROP MASKED
 -- => nothing: ALTER TABLE: column
 ALTER TABLE t ALTER COLUMN a SET DEFAULT 5
--- => unsupported for shop.dbo.t: 'ALTER COLUMN a SET DEFAULT 5' is not understood at 'DEFAULT 5'
+-- => unsupported for shop.dbo.t: Retable does not understand 'ALTER COLUMN a SET DEFAULT 5' in the statement: the problem begins at 'DEFAULT 5'
 ALTER TABLE t DROP COLUMN a
 -- => drop from shop.dbo.t: a
 ALTER TABLE t DROP COLUMN IF EXISTS a, [b c]
@@ -127,7 +127,7 @@ ALTER TABLE t DROP COLUMN a, CONSTRAINT FK_b
 ALTER TABLE t DROP FK_t_u
 -- => nothing: ALTER TABLE: constraint
 ALTER TABLE t DROP CONSTRAINT PK_t WITH (ONLINE = ON)
--- => unsupported for shop.dbo.t: the constraint 'PK_t' may be the primary key; the statement does not show this
+-- => unsupported for shop.dbo.t: the dropped constraint 'PK_t' may be the primary key, and the statement shows only its name; if it is another constraint, use `retable hold release --skip`
 ALTER TABLE t DROP PERIOD FOR SYSTEM_TIME
 -- => nothing: ALTER TABLE: period
 
@@ -145,15 +145,15 @@ ALTER TABLE t SET (SYSTEM_VERSIONING = OFF)
 ALTER TABLE t REBUILD PARTITION = ALL WITH (DATA_COMPRESSION = PAGE)
 -- => nothing: ALTER TABLE: rebuild
 ALTER TABLE t SWITCH PARTITION 1 TO dbo.u
--- => partitions of shop.dbo.t: SWITCH removes or adds rows without an event | partitions of shop.dbo.u: SWITCH removes or adds rows without an event
+-- => partitions of shop.dbo.t: SWITCH removes or adds rows, and the log has no event for each of them | partitions of shop.dbo.u: SWITCH removes or adds rows, and the log has no event for each of them
 ALTER TABLE t SWITCH TO crm.archive.u
--- => partitions of shop.dbo.t: SWITCH removes or adds rows without an event | partitions of crm.archive.u: SWITCH removes or adds rows without an event
+-- => partitions of shop.dbo.t: SWITCH removes or adds rows, and the log has no event for each of them | partitions of crm.archive.u: SWITCH removes or adds rows, and the log has no event for each of them
 ALTER TABLE #t ADD a int
 -- => nothing: temporary table
 ALTER TABLE t FROB
--- => unsupported for shop.dbo.t: 'FROB' is not understood
+-- => unsupported for shop.dbo.t: Retable does not understand 'FROB' in the statement
 ALTER TABLE srv.shop.dbo.t ADD a int
--- => unsupported for shop.dbo.t: the name 'srv.shop.dbo.t' has more parts than a database, a schema and a table
+-- => unsupported for shop.dbo.t: the name 'srv.shop.dbo.t' has too many parts: expected `database.schema.table`
 
 --- sp_rename, ALTER SCHEMA
 EXEC sp_rename 'dbo.t', 'u'
@@ -169,23 +169,23 @@ sp_rename 't.[a b]', 'c d', 'COLUMN';
 EXEC sp_rename 'dbo.t.ix', 'iy', 'INDEX'
 -- => nothing: sp_rename INDEX
 EXEC sp_rename 'a', 'b', 'COLUMN'
--- => unsupported for shop.dbo.t: the statement does not name the table of column 'a'
+-- => unsupported for shop.dbo.t: sp_rename does not name the table of column 'a': expected 'table.column'
 EXEC sp_rename 't.a', 'b'
 -- => change in shop.dbo.t: a to b as it is
 EXEC sp_rename 'dbo.t.a', 'b'
 -- => change in shop.dbo.t: a to b as it is
 EXEC sp_rename 'sales.t', 'b'
--- => unsupported for shop.dbo.t: it is not known whether the statement renames the table shop.sales.t or a column of shop.dbo.sales
+-- => unsupported for shop.dbo.t: it is not known whether sp_rename renames the table shop.sales.t or a column of shop.dbo.sales; add 'OBJECT' or 'COLUMN' with `retable hold release --as`
 EXEC sp_rename 'sales.u', 't', 'OBJECT'
 -- => rename shop.sales.u to shop.sales.t
 EXEC sp_rename 'shop.dbo.u', 't'
 -- => rename shop.dbo.u to shop.dbo.t
 EXEC sp_rename @newname = 'b'
--- => unsupported for shop.dbo.t: "EXEC sp_rename @newname = 'b'" is not understood at its end
+-- => unsupported for shop.dbo.t: Retable does not understand "EXEC sp_rename @newname = 'b'" in the statement: more text is expected at its end
 EXEC sp_addextendedproperty 'MS_Description', 'x'
--- => unsupported for shop.dbo.t: it is not known what the procedure changes
+-- => unsupported for shop.dbo.t: EXEC calls a procedure that is not sp_rename, and it is not known what it changes; write its effect on this table with `retable hold release --as`, or use `--skip` if it has none
 EXEC dbo.change_tables
--- => unsupported for shop.dbo.t: it is not known what the procedure changes
+-- => unsupported for shop.dbo.t: EXEC calls a procedure that is not sp_rename, and it is not known what it changes; write its effect on this table with `retable hold release --as`, or use `--skip` if it has none
 ALTER SCHEMA sales TRANSFER dbo.t
 -- => rename shop.dbo.t to shop.sales.t
 ALTER SCHEMA sales TRANSFER OBJECT::dbo.t
@@ -199,7 +199,7 @@ TRUNCATE TABLE t
 TRUNCATE TABLE [crm].[dbo].[u]
 -- => truncate crm.dbo.u
 TRUNCATE TABLE t WITH (PARTITIONS (1, 3 TO 5))
--- => partitions of shop.dbo.t: TRUNCATE of partitions removes rows without an event
+-- => partitions of shop.dbo.t: TRUNCATE TABLE … WITH (PARTITIONS …) removes rows, and the log has no event for each of them
 TRUNCATE TABLE #t
 -- => nothing: temporary table
 DROP TABLE t
@@ -247,13 +247,13 @@ DISABLE TRIGGER tr ON t
 UPDATE STATISTICS t
 -- => nothing: triggers or statistics
 UPDATE t SET a = 1
--- => unsupported for shop.dbo.t: 'UPDATE t SET a = 1' is not understood
+-- => unsupported for shop.dbo.t: Retable does not understand 'UPDATE t SET a = 1' in the statement
 IF OBJECT_ID('dbo.t') IS NOT NULL DROP TABLE dbo.t
--- => unsupported for shop.dbo.t: "IF OBJECT_ID('dbo.t') IS NOT NULL DROP TABLE dbo.t" is not understood
+-- => unsupported for shop.dbo.t: Retable does not understand "IF OBJECT_ID('dbo.t') IS NOT NULL DROP TABLE dbo.t" in the statement
 BEGIN TRANSACTION
--- => unsupported for shop.dbo.t: 'BEGIN TRANSACTION' is not understood
+-- => unsupported for shop.dbo.t: Retable does not understand 'BEGIN TRANSACTION' in the statement
 GO
--- => unsupported for shop.dbo.t: 'GO' is not understood
+-- => unsupported for shop.dbo.t: Retable does not understand 'GO' in the statement
 
 --- Comments, quotes, several statements
 /* a /* nested */ ALTER TABLE x */ ALTER TABLE t -- b⏎ ADD a int -- ; c
@@ -263,19 +263,19 @@ ALTER TABLE t ADD a nvarchar(20) NOT NULL DEFAULT N'-- no /* comment */ ; here'
 ALTER TABLE t ADD [a -- b] int, [c /* d] int
 -- => add to shop.dbo.t: `a -- b` int | add to shop.dbo.t: `c /* d` int
 ALTER TABLE t ADD a int /* open
--- => unsupported for shop.dbo.t: a comment in the statement has no end
+-- => unsupported for shop.dbo.t: a comment in the statement has no end: `*/` is missing
 ALTER TABLE t ADD [a int
 -- => unsupported for shop.dbo.t: a quoted name or a string in the statement has no end
 ALTER TABLE t ADD a int; ALTER TABLE u DROP COLUMN b
--- => unsupported for shop.dbo.t: the text contains several statements | unsupported for shop.dbo.u: the text contains several statements
+-- => unsupported for shop.dbo.t: the text contains several statements, and Retable reads only one statement per message | unsupported for shop.dbo.u: the text contains several statements, and Retable reads only one statement per message
 ALTER TABLE t ADD a int ALTER TABLE u DROP COLUMN b
--- => unsupported for shop.dbo.t: the text contains several statements | unsupported for shop.dbo.u: the text contains several statements
+-- => unsupported for shop.dbo.t: the text contains several statements, and Retable reads only one statement per message | unsupported for shop.dbo.u: the text contains several statements, and Retable reads only one statement per message
 ALTER TABLE t ADD a int NOT NULL DEFAULT 5 FROB
--- => unsupported for shop.dbo.t: 'a int NOT NULL DEFAULT 5 FROB' is not understood at 'FROB'
+-- => unsupported for shop.dbo.t: Retable does not understand 'a int NOT NULL DEFAULT 5 FROB' in the statement: the problem begins at 'FROB'
 CREATE TABLE t (id int) DROP TABLE u
--- => unsupported for shop.dbo.t: the text contains several statements | unsupported for shop.dbo.u: the text contains several statements
+-- => unsupported for shop.dbo.t: the text contains several statements, and Retable reads only one statement per message | unsupported for shop.dbo.u: the text contains several statements, and Retable reads only one statement per message
 CREATE INDEX i ON t (a) TRUNCATE TABLE t
--- => unsupported for shop.dbo.t: the text contains several statements
+-- => unsupported for shop.dbo.t: the text contains several statements, and Retable reads only one statement per message
 GRANT CREATE TABLE, ALTER TO u
 -- => nothing: GRANT
 ALTER TABLE T ADD A int
@@ -283,18 +283,18 @@ ALTER TABLE T ADD A int
 ALTER TABLE DBO.T ADD A int
 -- => add to shop.dbo.t: A int
 ;
--- => unsupported for shop.dbo.t: the statement is empty
+-- => unsupported for shop.dbo.t: the text of the statement is empty
 
 --- Whose schema is a bare name's
 --- in shop.sales.u
 DROP TABLE sales.u, t
--- => unsupported for shop.sales.u: the statement does not name the schema of table 't'; the message's schema 'sales' belongs to another table in the statement
+-- => unsupported for shop.sales.u: the statement names table 't' without its schema; the message names the schema 'sales', but this may be the schema of another table in the statement
 ALTER TABLE t SWITCH TO sales.u
--- => partitions of shop.sales.t: SWITCH removes or adds rows without an event | partitions of shop.sales.u: SWITCH removes or adds rows without an event
+-- => partitions of shop.sales.t: SWITCH removes or adds rows, and the log has no event for each of them | partitions of shop.sales.u: SWITCH removes or adds rows, and the log has no event for each of them
 ALTER TABLE dbo.t ADD a int
 -- => add to shop.dbo.t: a int
 GIBBERISH
--- => unsupported for shop.sales.u: 'GIBBERISH' is not understood
+-- => unsupported for shop.sales.u: Retable does not understand 'GIBBERISH' in the statement
 --- in shop.t
 ALTER TABLE dbo.t ADD a int
 -- => add to shop.t: a int

@@ -63,7 +63,7 @@ def test_of_a_longer_line_the_beginning_is_kept_and_its_length_and_place_are_tol
     first, long, last = lines(b"ok\n" + b"x" * 2500 + b"\nok", longest=1000)
     assert (first.problem, last) == (None, ObjectLine(2, b"ok"))
     assert long.value == b"x" * 1000
-    assert "has 2500 bytes and max_message is 1000" in (long.problem or "")
+    assert "has 2500 bytes, but max_message is 1000" in (long.problem or "")
     assert "begins at byte 3 " in (long.problem or "")
 
 

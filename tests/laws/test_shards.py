@@ -274,7 +274,8 @@ def test_what_had_a_gold_table_of_its_own_comes_by_a_rebuild() -> None:
     world = run(World(make_settings("canal_json")), FIRST)
     world.settings = make_settings("canal_json", {"shop.orders_*": RULES})
     run(world, [insert(6, 0, id="3", v="30")])
-    assert held(world) == "MOVED at None: gold_shop.orders_0, gold_shop.orders_1 have rows that go into it now"
+    moved = "gold_shop.orders_0, gold_shop.orders_1 have rows that belong to this table now"
+    assert held(world) == f"MOVED at None: {moved}"
     assert rows(world) == []
     world.rebuild(TABLE)
     assert (held(world), rows(world)) == (None, [{"id": 1, "v": 10}, {"id": 2, "v": 20}, {"id": 3, "v": 30}])
@@ -292,7 +293,7 @@ def test_a_table_that_takes_another_name_stays_one_of_them() -> None:
 def test_a_table_that_leaves_takes_its_rows_along() -> None:
     rename = ddl(10, "rename table orders_1 to old_orders", "orders_1")
     world = run(world_of(), FIRST, [rename, row(11, "INSERT", NUMBERS, table="old_orders", id="9", v="90")])
-    assert held(world) == "MOVED at None: it has rows of shop.orders_1, which go to another table now"
+    assert held(world) == "MOVED at None: it has rows of shop.orders_1, which belong to another gold table now"
     assert len(rows(world)) == 2
     settle(world)
     assert rows(world) == [{"id": 1, "v": 10}]

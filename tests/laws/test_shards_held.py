@@ -33,7 +33,10 @@ def odd(offset: int, shard: int, key: str) -> RawMessage:
 
 def test_types_that_no_column_holds_both_of_stop_the_table_until_all_have_one() -> None:
     world = run(world_of(), FIRST, [alter(10, 0, "modify v varchar(20)"), insert(11, 1, id="6", v="2")])
-    assert held(world) == "SHARDS_DIFFER at 0.10.0: column 'v' is int in shop.orders_1, and string in others"
+    assert held(world) == (
+        "SHARDS_DIFFER at 0.10.0: column 'v' is int in the source table shop.orders_1, but string in others; one gold "
+        "column cannot hold both types"
+    )
     run(world, [insert(12, 0, id="8", v="4")])
     assert [each["id"] for each in rows(world)] == [1, 2]
     run(world, [alter(13, 1, "modify v varchar(20)"), insert(14, 1, id="7", v="3")])

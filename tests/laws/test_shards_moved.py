@@ -107,7 +107,7 @@ def test_a_held_table_keeps_the_rows_that_it_had_and_no_other_release_frees_it()
     hold = world.states()[TABLE].hold
     assert hold is not None
     assert (hold.reason, fitting_ways(hold)) == (
-        "it has rows of shop.orders_1, which go to another table now",
+        "it has rows of shop.orders_1, which belong to another gold table now",
         ("rebuild",),
     )
     assert world.gold()[TABLE].rows == before

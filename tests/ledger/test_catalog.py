@@ -266,7 +266,7 @@ def test_a_read_only_catalog_says_to_check_who_may_write(lake_settings):
             "java.lang.ArrayIndexOutOfBoundsException: 7\n"
             "\tat org.apache.iceberg.shaded.org.apache.avro.io.BinaryDecoder.readInt(BinaryDecoder.java:1)",
             DamagedFile,
-            "a list of files of the lake is damaged: java.lang.ArrayIndexOutOfBoundsException: 7; ",
+            "a manifest or manifest list of the lake is damaged: java.lang.ArrayIndexOutOfBoundsException: 7; ",
         ),
         (
             "o.a.i.exceptions.RuntimeIOException: Failed to open file: /a/1-m0.avro\n"

@@ -180,7 +180,7 @@ class TestLost:
         first = log.plan(6.01, until=6)
         log.ids["shop"] = "another id"
         log.add(T, 6.1, 6.2)
-        with pytest.raises(PositionsLost, match="the topic shop was created again since shop/0 was read to 2"):
+        with pytest.raises(PositionsLost, match="the topic shop was created again after shop/0 was read to position 2"):
             log.plan(7.01, first, until=7)
         assert spans(log.plan(7.01, first, until=7, source_epoch=1)) == {"0600": (0, 4)}
 
@@ -188,7 +188,7 @@ class TestLost:
         log = Log(5.1, 5.2, 5.3)
         first = log.plan(6.01, until=6)
         del log.stamps[T][1:]
-        with pytest.raises(PositionsLost, match="1 to 2 of shop/0 were recorded, and the log now ends before them"):
+        with pytest.raises(PositionsLost, match="positions 1 to 2 of shop/0, but the log now ends before them"):
             log.plan(7.01, first, until=7)
         assert spans(log.plan(7.01, first, until=7, source_epoch=1)) == {"0600": (1, 1)}
 
@@ -215,7 +215,7 @@ def test_another_interval_than_the_recorded_one_is_an_error():
 
 
 def test_a_source_that_would_begin_long_ago_asks_for_a_start():
-    with pytest.raises(InvalidSetting, match=r"windows ago; set sources.erp.start"):
+    with pytest.raises(InvalidSetting, match=r"is too many; set sources.erp.start"):
         Log(-24 * 365 * 20).plan(12)
 
 

@@ -145,7 +145,7 @@ def test_the_place_in_the_binlog_is_debeziums_own_position(
         ("jdbc:mysql://u:secret@h/shop", "must not contain a password"),
         ("jdbc:mysql://h/shop?user=u&Password=secret", "must not contain a password"),
         ("jdbc:mysql://h/shop?user=u&pwd=secret", "must not contain a password"),
-        ("jdbc:db2://h/shop", "are not supported"),
+        ("jdbc:db2://h/shop", "cannot be read"),
     ],
 )
 def test_a_wrong_origin_is_named(retable: Callable[..., Result], origin: str, words: str) -> None:

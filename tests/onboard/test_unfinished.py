@@ -41,7 +41,7 @@ def windows(*rows: BaselineRow) -> set[str]:
 def test_one_that_broke_off_while_it_landed_counts_for_nothing_and_is_told() -> None:
     (found,) = unfinished_baselines([piece(0), piece(1)], set())
     assert (found.landed, str(found.table)) == (False, "shop.orders")
-    assert found.words == "its baseline from copy.csv at 0:7 is not finished: it ended after 2 pieces"
+    assert found.words == "its baseline from copy.csv at 0:7 is not finished: it stopped after 2 pieces"
     assert found.command("gold_shop.orders") == (
         "`retable baseline gold_shop.orders --from copy.csv --at 0:7`, with the other options it had,"
     )

@@ -125,7 +125,7 @@ def test_an_older_retable_stops_at_its_layout(unpack: Unpack, monkeypatch: pytes
     for words in (("status",), ("run", "shop")):
         refused = older.call(*words)
         assert refused.exit_code == 1
-        assert "written by a newer Retable (layout 2, this one knows 1)" in refused.stderr
+        assert "written by a newer Retable (layout 2, this one supports 1)" in refused.stderr
 
 
 MIGRATE = """

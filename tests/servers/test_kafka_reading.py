@@ -172,7 +172,7 @@ class TestLost:
         kafka.delete("anew")
         kafka.create("anew")
         kafka.produce("anew", (Record(b"new", stamp(6)) for _ in range(9)))
-        with pytest.raises(PositionsLost, match="the topic anew was created again since anew/0 was read to 5"):
+        with pytest.raises(PositionsLost, match="the topic anew was created again after anew/0 was read to position 5"):
             plan(source, recorded=first)
         gone = "the topic anew was deleted or created again, and the positions 0 to 4 of anew/0"
         with pytest.raises(PositionsLost, match=gone):
@@ -271,7 +271,7 @@ def test_a_message_as_long_as_max_message_is_whole_and_a_longer_one_says_what_is
     kafka.produce("long", [Record(b"a" * (32 << 20)), Record(b"b" * ((32 << 20) + 1)), Record(b"c")])
     messages, seen = read(source, whole(source))
     assert [len(each.value or b"") for each in messages] == [32 << 20, 32 << 20, 1]
-    told = "the message has 33554433 bytes and max_message is 33554432: the rest of it is cut off"
+    told = "the message has 33554433 bytes, but max_message is 33554432: its end is cut off"
     assert [each.container_problem for each in messages] == [None, told, None]
     assert seen["bytes"] == (64 << 20) + 1
 

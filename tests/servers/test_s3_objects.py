@@ -206,7 +206,7 @@ def test_a_store_that_stays_unwell_is_no_silence(source, put, proxy):
 
 
 def test_a_store_that_is_away_says_to_try_again(bucket):
-    with pytest.raises(Unavailable, match="does not answer: .* run it again when the store is up"):
+    with pytest.raises(Unavailable, match="does not answer: .* run the command again when the store is up"):
         list_objects(source_of(bucket, 1))
 
 

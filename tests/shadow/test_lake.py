@@ -51,9 +51,9 @@ def test_a_shadow_goes_without_that_of_a_source_whose_name_begins_alike(lake: La
 def test_a_source_that_is_called_like_a_shadow_is_never_taken_for_one(write_settings: SettingsWriter) -> None:
     lake = open_lake(write_settings(EACH + EACH.replace("sources.dump", "sources.shadow_dump")))
     lake.ensure("bronze.shadow_dump")
-    with pytest.raises(InvalidSetting, match="rename the source"):
+    with pytest.raises(InvalidSetting, match="rename this source"):
         drop_shadow(lake, "dump")
-    with pytest.raises(InvalidSetting, match="rename the source"), building(lake, "dump", ONE.id, ONE.now):
+    with pytest.raises(InvalidSetting, match="rename this source"), building(lake, "dump", ONE.id, ONE.now):
         pass
     assert lake.find("bronze.shadow_dump") is not None
 

@@ -75,7 +75,7 @@ def test_a_table_that_the_settings_leave_out_keeps_its_rows_and_gets_no_shadow(f
     name = first(filled)
     out = told(filled, name).table
     lake = under(lambda text: text.replace('kind = "files"', f'kind = "files"\nexclude = ["{out}"]'))
-    with pytest.raises(InvalidSetting, match=f"{name}: the settings leave it out"):
+    with pytest.raises(InvalidSetting, match=f"{name}: the settings exclude the table"):
         ask(lake, name)
 
 
@@ -83,7 +83,7 @@ def test_settings_of_a_whole_source_need_all_tables_that_they_change(filled: Fil
     name, lake = first(filled), under(zone)
     everything = sorted(filled.world.states())
     others = [each for each in everything if each != name]
-    with pytest.raises(InvalidSetting, match=f"would also change {', '.join(others)}.*: name them too"):
+    with pytest.raises(InvalidSetting, match=f"would also change {', '.join(others)}.*: name these tables too"):
         ask(lake, name)
     assert ask(lake, *everything).tables == tuple(everything)
 
@@ -188,7 +188,7 @@ def copied_anew(state: GoldState) -> OpsRow:
 
 
 @pytest.mark.parametrize(
-    ("since", "words"), [(decided, "decisions on"), (imported, "imported of"), (copied_anew, "baselines of")]
+    ("since", "words"), [(decided, "decisions on"), (imported, "imported schema,"), (copied_anew, "baselines of")]
 )
 def test_what_is_recorded_of_a_table_since_its_shadow_was_built_is_not_promoted_unseen(
     filled: Filled, shadow: Shadow, since: Callable[[GoldState], OpsRow], words: str
@@ -198,7 +198,7 @@ def test_what_is_recorded_of_a_table_since_its_shadow_was_built_is_not_promoted_
     append_rows(filled.lake, [since(replace(state, identity="shop.other@base", table=TableName("shop", None, "x")))])
     check_promotion(filled.lake, shadow)
     append_rows(filled.lake, [since(state)])
-    with pytest.raises(InvalidSetting, match=f"{words} .*have changed since its shadow was built"):
+    with pytest.raises(InvalidSetting, match=f"{words}.*have changed since its shadow was built"):
         check_promotion(filled.lake, shadow)
 
 
@@ -212,7 +212,7 @@ def test_settings_that_changed_since_are_not_promoted_unseen(filled: Filled, sha
 def test_windows_that_another_decoder_would_decode_now_are_not_promoted_unseen(filled: Filled, shadow: Shadow) -> None:
     built = next(row for row in read_ledger(filled.lake, "shadow_shop") if (row.stage, row.table) == ("decode", None))
     append_rows(filled.lake, [replace(built, identity="an older one", recorded_at=NOW + HOUR)])
-    with pytest.raises(InvalidSetting, match=f"{built.window} was decoded by an older one"):
+    with pytest.raises(InvalidSetting, match=f"{built.window} was decoded for the shadow by the decoder an older one"):
         check_promotion(filled.lake, shadow)
 
 

@@ -119,7 +119,7 @@ def test_a_shadow_that_is_dropped_leaves_nothing_and_gold_as_it_was(
         (([f"{TABLE}x"], "20260301T0000Z", "20260301T0100Z"), NotFound, f"did you mean '{TABLE}'"),
         (([TABLE], "20260301T0200Z", "20260301T0100Z"), InvalidSetting, "is not before"),
         (([TABLE], "20260301T0000Z", "20260301T0900Z"), NotFound, "are recorded up to 20260301T0300Z"),
-        (([TABLE], "20250101T0000Z", "20260301T0100Z"), NotFound, "recorded are 20260301T0000Z to 20260301T0200Z"),
+        (([TABLE], "20250101T0000Z", "20260301T0100Z"), NotFound, "windows are 20260301T0000Z to 20260301T0200Z"),
         (([TABLE], "yesterday", "20260301T0100Z"), InvalidSetting, "is not a window"),
     ):
         with pytest.raises(error, match=words):

@@ -66,7 +66,7 @@ def test_a_kind_that_is_asked_for_alone_comes_alone(kind: str) -> None:
 
 
 def test_a_kind_that_does_not_exist_is_named() -> None:
-    with pytest.raises(InvalidSetting, match="no action 'explode'; there are insert, insert_many"):
+    with pytest.raises(InvalidSetting, match="no action 'explode'; `kinds` can name insert, insert_many"):
         shop(1, kinds=("insert", "explode"))
 
 

@@ -164,7 +164,7 @@ def test_a_window_of_rubbish_keeps_a_sample_and_is_not_decoded(erp: Erp, tmp_pat
     lake = erp.configure(RIGHT.replace("max_message", "quarantine_limit = 3\nmax_message"))
     full = erp.retable("run", "erp", "--to", "2026-03-01T07:00:00Z")
     assert full.exit_code == 1
-    assert "7 of 9 messages of the window 20260301T0600Z of erp are unreadable" in full.stderr
+    assert "7 of 9 messages of the window 20260301T0600Z of erp cannot be decoded" in full.stderr
     before = [{"id": 1, "c": "a"}, {"id": 2, "c": "b"}, {"id": 3, "c": "c"}, {"id": 4, "c": LONG}]
     assert rows(lake, "gold_shop.t") == before
     assert [row.window for row in list_quarantined(lake, "erp")] == [W5, W6, W6, W6]

@@ -125,7 +125,7 @@ def test_rows_that_gold_has_not_been_beyond_stay() -> None:
     assert plan(Sequence(0, 5, 1)) is None
     strange = TableName("shop", None, "strange")
     floors = plan_floors([("w", {strange: Extent({"": Sequence(0, 0, 0)}, False)})], known, 7)
-    assert "no statement" in floors.stays[strange].reason
+    assert "no DDL statement" in floors.stays[strange].reason
 
 
 def test_an_age_is_written_in_days_or_years() -> None:

@@ -173,7 +173,7 @@ def test_a_diff_at_times(retable: Retable, filled: Filled) -> None:
     ("asked", "words"),
     [
         ("yesterday", "'yesterday' is not a state of"),
-        ("2026-03-01T05:00:00", "has no zone"),
+        ("2026-03-01T05:00:00", "has no time zone"),
         ("12345", "the snapshot 12345 has expired"),
         ("20200101T0000Z", "has no window 20200101T0000Z"),
     ],

@@ -205,7 +205,7 @@ def test_a_gap_between_windows_is_found(filled: Filled) -> None:
         ("WINDOW_GAP", row["window"]),
         ("OBJECT_GAP", row["window"]),
     ]
-    assert f"and {last.name} ends at" in gap.findings[1].what
+    assert f"{last.name}, ends at" in gap.findings[1].what
 
 
 def test_windows_that_overlap_and_share_an_object_are_found(filled: Filled) -> None:
@@ -215,7 +215,7 @@ def test_windows_that_overlap_and_share_an_object_are_found(filled: Filled) -> N
     record(filled.lake, row)
     report = against_ledger(filled.lake, names(filled)[0])
     assert codes(report) == [("WINDOW_OVERLAP", row["window"]), ("OBJECT_TWICE", row["window"])]
-    assert f"0.jsonl is in the window {first.name} too" in report.findings[1].what
+    assert f"0.jsonl is also in the window {first.name}" in report.findings[1].what
 
 
 def _is_renamed(state: GoldState) -> bool:
@@ -263,5 +263,5 @@ def test_windows_that_wait_below_replayed_ones_are_noted(filled: Filled, tmp_pat
     with filled.table(name).transaction() as change:
         change.set_properties(**{"retable.applied": to_properties(replace(state, applied=applied))["retable.applied"]})
     report = bronze(filled, name, tmp_path)
-    assert report.notes == (f"1 windows from {window} on wait to be replayed: gold has nothing of them yet",)
+    assert report.notes == (f"1 windows from {window} on are not replayed yet: gold does not have their rows",)
     assert not report.is_equal

@@ -1,1 +1,1 @@
-"""Convert DDL statements to schema changes. The statement's text is read and never executed."""
+"""Convert DDL statements to schema changes. Retable reads the text of a statement and never executes it."""

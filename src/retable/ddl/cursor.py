@@ -1,6 +1,7 @@
 """A cursor over the words of one statement.
 
-The dialect's tokenizer cuts the text, and the dialect's readers then ask for words. Nothing here recurses.
+The tokenizer of the dialect cuts the text into tokens. The functions of the dialect then read these tokens one by one.
+No function here is recursive.
 """
 
 from collections.abc import Collection
@@ -30,11 +31,11 @@ _LITERALS = frozenset(
 
 
 class Cursor:
-    """Read a statement from left to right. UnsupportedChange if it does not contain what was asked for.
+    """Read a statement from left to right. Raise UnsupportedChange if the statement does not contain what is expected.
 
-    Words are compared without case, and a quoted name never equals a word. A semicolon, and a closing parenthesis
-    without an opening one, end every skip. A dialect defines its name for messages, its tokenizer, and the spelling of
-    unquoted names.
+    Words are compared without case. A quoted name never equals a word. `skip_to` also stops at a semicolon, and at a
+    closing parenthesis that has no opening parenthesis. A subclass for each dialect sets PARSERS (the name of the
+    database in errors), DIALECT (the name in sqlglot), TOKENIZER and the spelling of unquoted names.
     """
 
     PARSERS: ClassVar[str]
@@ -53,14 +54,14 @@ class Cursor:
 
     @property
     def word(self) -> str:
-        """The next word or sign in upper case. It is empty before a quoted name, before a literal and at the end."""
+        """The next word or sign, in upper case. It is empty if a quoted name, a literal or the end comes next."""
         return self._word(self._at)
 
     def sees(self, *words: str) -> bool:
         return all(self._word(self._at + ahead) == word for ahead, word in enumerate(words))
 
     def take(self, *words: str) -> bool:
-        """Step over these words if they come next, and say whether they did."""
+        """Step over these words if they come next. Return whether they came next."""
         if not self.sees(*words):
             return False
         self._at += len(words)
@@ -80,7 +81,7 @@ class Cursor:
         return self._tokens[self._at - 1]
 
     def name(self, after_dot: bool = False) -> str:
-        """Read a name, quoted or not."""
+        """Read one name, quoted or not. `after_dot` says whether a dot comes before the name."""
         token = self.next()
         if not (token.text and self._is_name(token, after_dot)):
             self._at -= 1
@@ -88,14 +89,14 @@ class Cursor:
         return token.text if token.token_type == TokenType.IDENTIFIER else self._spelled(token.text)
 
     def names(self) -> list[str]:
-        """Read the parts of a name with dots between them."""
+        """Read a name with dots, such as `shop.orders`, and return its parts."""
         parts = [self.name()]
         while self.take("."):
             parts.append(self.name(after_dot=True))
         return parts
 
     def string(self) -> str | None:
-        """Read a string literal with its escapes resolved, if one comes next."""
+        """Read a string literal and resolve its escapes. Return None if no string literal comes next."""
         if self.ended or self._tokens[self._at].token_type not in (TokenType.STRING, TokenType.NATIONAL_STRING):
             return None
         return self.next().text
@@ -107,7 +108,7 @@ class Cursor:
         return text
 
     def unquoted(self) -> str:
-        """Read a word as it is written, without quotes."""
+        """Read a word that has no quotes. Return it in the case in which it is written."""
         if self.ended or self._tokens[self._at].token_type != TokenType.VAR:
             raise self.unknown()
         return self.next().text
@@ -119,11 +120,11 @@ class Cursor:
 
     @property
     def at_name(self) -> bool:
-        """Say whether a quoted name comes next."""
+        """Return whether a quoted name comes next."""
         return not self.ended and self._tokens[self._at].token_type == TokenType.IDENTIFIER
 
     def number(self) -> str | None:
-        """Read a number with its sign, if one comes next. `.5` is 0.5."""
+        """Read a number with its sign. Return None if no number comes next. `.5` is returned as `0.5`."""
         start = self._at
         sign = "-" if self.take("-") else ""
         if not sign:
@@ -144,7 +145,7 @@ class Cursor:
             self.next()
 
     def skip_group(self) -> bool:
-        """Step over `( … )` if it comes next."""
+        """Step over `( … )` if it comes next. Return whether it came next."""
         if not self.sees("("):
             return False
         depth = 0
@@ -155,16 +156,16 @@ class Cursor:
                 return True
 
     def skip_to(self, *stops: str) -> None:
-        """Step to the next of these words outside parentheses, or to the statement's end."""
+        """Step to the next word that is in `stops` and outside parentheses, or to the end of the statement."""
         while not self.ended and self.word not in stops and self.word not in (";", ")"):
             self.skip()
 
     def skip_all(self) -> None:
-        """Step to the end of the text, past semicolons too."""
+        """Step to the end of the text. Semicolons do not stop this."""
         self._at = len(self._tokens)
 
     def begin_clause(self) -> None:
-        """Begin a clause, which errors from here on name."""
+        """Begin a clause here. Later errors show the text from here on."""
         self._clause = self._clause if self.ended else self._at
 
     def rewind(self, mark: int) -> None:
@@ -175,7 +176,7 @@ class Cursor:
         return self._at
 
     def finish(self) -> bool:
-        """Step over the semicolons that end a statement. Say whether the text also ends."""
+        """Step over the semicolons at the end of a statement. Return whether the whole text ends there."""
         ended = self.take(";")
         while self.take(";"):
             pass
@@ -184,17 +185,17 @@ class Cursor:
         return self.ended
 
     def unknown(self) -> UnsupportedChange:
-        """Give the error that names the clause and the location in it that is not understood."""
-        place = f" at {self._excerpt(self._at)!r}" if self._at > self._clause else ""
+        """Return the error for text that is not understood. It shows the clause and where the problem begins."""
+        place = f": the problem begins at {self._excerpt(self._at)!r}" if self._at > self._clause else ""
         if self.ended:
-            place = " at its end"
-        return UnsupportedChange(f"{self._excerpt(self._clause)!r} is not understood{place}")
+            place = ": more text is expected at its end"
+        return UnsupportedChange(f"Retable does not understand {self._excerpt(self._clause)!r} in the statement{place}")
 
     def _is_name(self, token: Token, after_dot: bool) -> bool:
         return token.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
 
     def _spelled(self, name: str) -> str:
-        """The database's spelling of an unquoted name."""
+        """Return an unquoted name as the database spells it, for example in upper case."""
         return name
 
     def _word(self, at: int) -> str:
@@ -212,12 +213,12 @@ class Cursor:
     def _cut(cls, text: str) -> list[Token]:
         """Cut a text without comments into tokens.
 
-        sqlglot accepts every Unicode blank as a blank. To a database, blanks outside ASCII are letters of a name.
+        sqlglot accepts every Unicode blank as a blank. A database reads blanks outside ASCII as letters of a name.
         """
         try:
             tokens = cls.TOKENIZER(dialect=cls.DIALECT).tokenize(text)
         except TokenError as error:
-            raise UnsupportedChange("a quoted name, a string or a number in the statement is incomplete") from error
+            raise UnsupportedChange("the statement has an incomplete quoted name, string or number") from error
         end = 0
         for token in tokens:
             cls._check_gap(text[end : token.start])
@@ -228,4 +229,6 @@ class Cursor:
     @classmethod
     def _check_gap(cls, gap: str) -> None:
         if gap.strip(_BLANKS):
-            raise UnsupportedChange(f"the statement contains {gap!r}, which is not a blank in {cls.PARSERS}")
+            raise UnsupportedChange(
+                f"the statement has {gap!r} between two words, which is not a blank in {cls.PARSERS}"
+            )

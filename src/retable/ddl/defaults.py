@@ -1,4 +1,7 @@
-"""The meaning of a column's DEFAULT, for dialects whose rows do not show every constant as it is written."""
+"""The meaning of the DEFAULT of a column.
+
+It is for dialects (Oracle, SQL Server) in which rows may show a constant in another spelling than the statement.
+"""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -10,8 +13,11 @@ _WIDEST_NUMBER = 130
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """A default: `is_known` with the `text` that rows show (None: null), or an expression (`is_computed`). Otherwise it
-    is a constant that the database reads in an unknown way, such as text for a date.
+    """The DEFAULT of a column.
+
+    If `is_known` is True, `text` is the value that rows show, and None is null. If `is_computed` is True, the default
+    is an expression. If both are False, the default is a constant, but it is not known which value the database reads
+    from it. Text for a date is an example.
     """
 
     text: str | None = None
@@ -24,7 +30,7 @@ NULL = Default(None, is_known=True)
 
 
 def shown_as(text: str | None) -> Default:
-    """Give the default for a constant that rows show as this text. None: it is unknown how they show it."""
+    """Return the default for a constant that rows show as `text`. None means: it is not known what rows show."""
     return Default(text, is_known=text is not None)
 
 
@@ -34,16 +40,17 @@ def column_spec(name: str, source_type: str, not_null: bool, default: Default | 
 
 
 def for_no_rows(spec: ColumnSpec) -> ColumnSpec:
-    """Give an added column as a table without rows gets it. Only there can it be NOT NULL without a default.
+    """Return the specification of an added column, with a default of null if it is NOT NULL and has no default.
 
-    Only MySQL has its own default for such a column.
+    Oracle and SQL Server accept such a column only in a table without rows. Only MySQL has a default value for each
+    type.
     """
     bare = spec.not_null and not (spec.has_default or spec.computed)
     return replace(spec, has_default=True) if bare else spec
 
 
 def plain_number(text: str) -> str | None:
-    """Give a number without exponent and without redundant zeros. None if no column can hold it."""
+    """Return a number without exponent and redundant zeros. Return None if no column can hold such a number."""
     try:
         number = Decimal(text.strip())
     except InvalidOperation:
@@ -54,5 +61,8 @@ def plain_number(text: str) -> str | None:
 
 
 def filled(text: str, length: int, in_characters: bool) -> str | None:
-    """Pad text as a CHAR of this length shows it. None if the length counts bytes and the text's bytes are unknown."""
+    """Return text padded with blanks to the length of its CHAR column.
+
+    Return None if the length is in bytes and the text is not ASCII: its number of bytes depends on the character set.
+    """
     return text.ljust(length) if in_characters or text.isascii() else None

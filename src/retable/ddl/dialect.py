@@ -1,4 +1,4 @@
-"""The record that describes one database's DDL. Each dialect has it in its own folder."""
+"""The record that describes the DDL of one database. The folder of each dialect defines such a record."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,36 +13,48 @@ Parse = Callable[[str, Context], tuple[SchemaChange, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnCasts:
-    """What a database does to values when their column's type changes, as far as its manual says."""
+    """What a database does to stored values when the type of their column changes. The source is its manual."""
 
     rounds_half_away: bool = False
-    """Whether exact numbers are rounded half away from zero, in every mode."""
+    """Whether the database rounds exact numbers half away from zero, in every SQL mode."""
     not_of_text: frozenset[str] = frozenset()
-    """Types to which text is converted by another rule than its digits."""
+    """Types to which the database does not convert text by its digits, but by another rule."""
     plain_text_of: frozenset[str] | None = None
-    """Types that are converted to text without a special style, in addition to text itself; None: all types."""
+    """Types, besides text, that the database converts to text without a special style. None means all types."""
     double_digits: int | None = None
-    """Up to how many digits a decimal takes a double as it is shown; None: any."""
+    """The greatest precision of a decimal to which the database converts a double by its shown digits.
+
+    If it is None, there is no limit.
+    """
     ticks: frozenset[str] = frozenset()
-    """Types of times that count in 1/300 s."""
+    """Types that store times in units of 1/300 second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dialect:
-    """The DDL of a database: the meaning of its statements and types."""
+    """What Retable knows of the DDL of one database: how to read its statements, and what its types mean."""
 
     name: str
     """The database's name in messages and in `source_system`."""
     parse: Parse | None = None
-    """Read one statement. None if the database's statements are not read."""
+    """The function that reads one statement. It is None if Retable does not read statements of this database."""
     gold_type: Callable[[str, bool], GoldType | None] = lambda _type, _lengths_told: None
-    """Give the gold type of a column type; None: an unknown type."""
+    """Return the gold type of a column type, or None if the type is unknown.
+
+    The second argument says whether types are written with their lengths; see `registry.gold_type`.
+    """
     keeps_values: Callable[[str, str], bool] = lambda old, new: old.strip().lower() == new.strip().lower()
-    """Say whether each stored value stays as it is when its column changes from one type to the other."""
+    """Return whether all stored values stay unchanged when a column changes from the old type to the new type."""
     storer: Callable[[str], Store] = lambda _: refuse
-    """Say how values are stored in a column of a type. ValueError for a value that is cut, rounded or refused."""
+    """Return the function that stores a value in a column of a type.
+
+    That function raises ValueError if the database would cut, round or refuse the value.
+    """
     casts: ColumnCasts = ColumnCasts()
     same_text_types: frozenset[str] = frozenset()
-    """Types whose values each writer spells as a full copy does, in addition to the types common to all databases."""
+    """Types of this database whose values have the same text in messages of every format and in a baseline.
+
+    They are in addition to the text types that all databases have.
+    """
     cascades_silently: bool = False
-    """Whether foreign keys change rows without a log record."""
+    """Whether foreign keys can delete or change rows without an event in the log."""

@@ -1,4 +1,4 @@
-"""The meaning of statements as JSON. It is written once, so that later runs do not have to read the statement."""
+"""Convert schema changes to JSON and back. Runs store this JSON, so that later runs need not parse the statement."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ _CLASSES = {kind: change for change, kind in KINDS.items()}
 
 @cache
 def reader_version() -> str:
-    """Digest the code that reads statements. Another version may give another meaning."""
+    """Return a digest of the code that reads statements. Code with another digest may read another meaning."""
     digest = hashlib.sha256(version("sqlglot").encode())
     package = files("retable")
     # Read the files as resources, because a cluster has the package in an archive.
@@ -36,12 +36,12 @@ def _sources(folder: Traversable) -> Iterator[Traversable]:
 
 
 def to_meaning(changes: Sequence[SchemaChange]) -> str:
-    """Write schema changes as JSON."""
+    """Return schema changes as JSON text."""
     return msgspec.json.encode([describe(change) for change in changes]).decode()
 
 
 def from_meaning(text: str) -> tuple[SchemaChange, ...]:
-    """Read schema changes that `to_meaning` wrote."""
+    """Return the schema changes in a text of `to_meaning`."""
     return tuple(map(_change, msgspec.json.decode(text)))
 
 

@@ -1,4 +1,4 @@
-"""Table names in a statement, and the database or schema of unqualified ones."""
+"""Read table names in a statement, and find the database or schema of unqualified names."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple
@@ -9,19 +9,19 @@ from retable.model.event import TableName
 
 
 class Written(NamedTuple):
-    """A name as the statement writes it: its `home` (a database or schema), if it has one, and the table."""
+    """A table name in a statement. `home` is its database or schema, or None if the statement does not name it."""
 
     home: str | None
     table: str
 
 
 class Names(ABC):
-    """Read table names, with the message's database and schema as the defaults.
+    """Read the table names of one statement. The database and schema of the message are the defaults.
 
-    A home is the part that a bare name lacks: MySQL's database, or the schema in other databases. The message's home
-    belongs to the message's table (for a rename the new name, for several tables the first). It is also the session's
-    home if the statement leaves that table unqualified. If the statement qualifies it and another name is bare, the
-    home of the bare name is unknown.
+    `home` is the database (in MySQL) or the schema (in other databases) of an unqualified name. The message names the
+    database or schema of one table only: the first table of the statement, or the new name if it is a rename. If the
+    statement does not qualify this table, the session uses the same database or schema for every unqualified name. If
+    the statement qualifies this table, the database or schema of other unqualified names is not known.
     """
 
     HOME: str
@@ -36,18 +36,24 @@ class Names(ABC):
     @property
     @abstractmethod
     def home(self) -> str | None:
-        """The home of bare names."""
+        """The database or schema of unqualified names. It is None if the message has none."""
 
     @abstractmethod
     def qualify(self, parts: list[str]) -> tuple[TableName, str | None]:
-        """Give the table that the parts of a written name mean, and the home among them."""
+        """Return the table that a name in a statement means, and the database or schema in the name, or None.
+
+        `parts` are the parts of the name between its dots.
+        """
 
     def read(self, cursor: Cursor, changes: bool = True) -> TableName:
-        """Read a table's name. A table that the statement `changes` is held if the rest is not understood."""
+        """Read the name of a table.
+
+        If `changes` is True, the table is held if the rest of the statement is not understood.
+        """
         return self.take(cursor.names(), changes)
 
     def take(self, parts: list[str], changes: bool = True) -> TableName:
-        """Give the table of a name that was already read."""
+        """Return the table of a name whose parts were already read. `changes` has the same meaning as in `read`."""
         name, home = self.qualify(parts)
         self._read.append(Written(home, parts[-1]))
         if changes:
@@ -56,17 +62,21 @@ class Names(ABC):
 
     @property
     def held(self) -> tuple[TableName, ...]:
-        """The tables to hold if the statement is not understood, each once."""
+        """The tables to hold if the statement is not understood, without duplicates."""
         return tuple(self._held)
 
     def check_home(self, about: int) -> None:
-        """Refuse a bare name if the message's home may come from a qualified name of the statement."""
+        """Raise UnsupportedChange if the database or schema of an unqualified name is not known.
+
+        This is so if the database or schema of the message may belong to a qualified name of the statement. `about` is
+        the index of the name that the message is about.
+        """
         bare = [written.table for written in self._read if written.home is None]
         if bare and self.home is not None and self._read[min(about, len(self._read) - 1)].home == self.home:
             self._held.clear()
             raise UnsupportedChange(
-                f"the statement does not name the {self.HOME} of table {bare[0]!r}; the message's {self.HOME} "
-                f"{self.home!r} belongs to another table in the statement"
+                f"the statement names table {bare[0]!r} without its {self.HOME}; the message names the {self.HOME} "
+                f"{self.home!r}, but this may be the {self.HOME} of another table in the statement"
             )
 
     def nowhere(self, table: str) -> UnsupportedChange:

@@ -1,9 +1,9 @@
 """Order the actions of one ALTER TABLE so that they can be applied one by one.
 
-MySQL applies all actions at once: old names are those before the statement, and `AFTER` refers to names after it. The
-order is: drop the key (if columns are dropped too, which may be its own), drop columns, change columns that keep their
-position, place or add columns as written, set the key, change foreign keys, rename the table. Statements of other
-databases fit this order.
+MySQL applies all actions at once: it looks for changed and dropped columns in the table before the statement, and for
+the column of `AFTER` in the table after the statement. The order is: drop the key (if the statement also drops columns,
+because the key may contain them), drop columns, change columns that keep their position, add or move columns as
+written, set the key, change foreign keys, rename the table. Statements of other databases fit this order.
 """
 
 from collections.abc import Collection
@@ -26,9 +26,10 @@ ColumnChange = AddColumn | ChangeColumn | DropColumn
 
 
 def in_order(changes: list[SchemaChange]) -> tuple[SchemaChange, ...]:
-    """Order the actions of one statement. If none changes the table, a NoChange names them.
+    """Return the actions of one statement in the order in which they are applied.
 
-    IF NOT EXISTS of a column or a key refers to the table before the statement.
+    If no action changes the table, one NoChange names all actions. IF NOT EXISTS of a column or a key refers to the
+    table before the statement.
     """
     there = {change.name.lower() for change in changes if isinstance(change, ChangeColumn | DropColumn)}
     actions = [change for change in changes if isinstance(change, ColumnChange)]
@@ -50,9 +51,9 @@ def in_order(changes: list[SchemaChange]) -> tuple[SchemaChange, ...]:
 
 
 def _for_good(change: ColumnChange, added: Collection[str]) -> ColumnChange:
-    """Mark a dropped or renamed column whose name an added column takes: the added one may then be in the key.
+    """Mark a drop or rename of a column if the same statement adds a column with the old name.
 
-    MariaDB finds the columns of a key by name.
+    MariaDB finds the columns of a key by name, so the added column may then be in the key.
     """
     match change:
         case DropColumn() if change.name.lower() in added:
@@ -76,9 +77,9 @@ def _rank(change: ColumnChange) -> int:
 
 
 def _without_collisions(changes: list[ColumnChange]) -> list[ColumnChange]:
-    """Give a column a temporary name if another takes its old name before, as in `CHANGE a b …, CHANGE b a …`.
+    """Rename a column to a temporary name first if an earlier change takes its old name.
 
-    The temporary name ends in a blank, which no name in MySQL can.
+    An example is `CHANGE a b …, CHANGE b a …`. The temporary name ends in a blank, which MySQL allows in no name.
     """
     drops = [change for change in changes if isinstance(change, DropColumn)]
     temporary: list[ColumnChange] = []

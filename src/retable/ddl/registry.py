@@ -46,9 +46,9 @@ DIALECTS = {
     )
 }
 PARSERS = {name: known.parse for name, known in DIALECTS.items() if known.parse is not None}
-"""The dialects whose statements are read."""
+"""The functions that read statements, by the name of the dialect."""
 DEFAULT = MYSQL.name
-"""The dialect of a source if nothing names its database."""
+"""The dialect of a source if neither its messages nor its settings name its database."""
 
 _UNKNOWN = Dialect(name="")
 
@@ -76,35 +76,36 @@ KINDS: dict[type[SchemaChange], str] = {
 
 
 def find_dialect(system: str) -> Dialect:
-    """Give a database's dialect. For an unknown database no statement and no type is understood."""
+    """Return the dialect of a database. The dialect of an unknown database understands no statement and no type."""
     return DIALECTS.get(system.lower(), _UNKNOWN)
 
 
 def gold_type(system: str, source_type: str, *, has_lengths: bool = True) -> GoldType | None:
-    """Find the gold type of a column type, as DDL or a message writes it; None: an unknown type.
+    """Return the gold type of a column type that DDL or a message writes. Return None if the type is unknown.
 
-    `has_lengths` False is for messages that never contain lengths (Canal JSON of DTS): there a bare `decimal` may hold
-    any digits and becomes a string, and a bare `bit` a long; in DDL they are `decimal(10,0)` and `bit(1)`. Source:
-    docs/formats.md, types in gold.
+    `has_lengths` is False for messages that never contain lengths (Canal JSON of DTS). In these messages `decimal` may
+    have any number of digits and becomes a string, and `bit` becomes a long. In DDL of MySQL, `decimal` without lengths
+    is `decimal(10,0)`, and `bit` is `bit(1)`. Source: docs/formats.md, types in gold.
     """
     return find_dialect(system).gold_type(source_type, has_lengths)
 
 
 def keeps_values(system: str, old: str | None, new: str) -> bool:
-    """Say whether a database keeps every stored value when a column changes from type `old` to `new`.
+    """Return whether a database keeps every stored value when a column changes from type `old` to `new`.
 
-    The source converts existing rows at such a change without an event. So a change that can cut digits, fractions of a
-    second or labels must not be replayed as if nothing happened. With an unknown `old` the answer is yes. For an
-    unknown database only an unchanged type keeps values.
+    The source converts existing rows at such a change and writes no event for them. So Retable must know if the change
+    can cut digits, fractions of a second or labels. If `old` is None (unknown), the result is True. For an unknown
+    database the result is True only if the type does not change.
     """
     return old is None or find_dialect(system).keeps_values(old, new)
 
 
 def storer(system: str, source_type: str) -> Store:
-    """Find how values of the gold type for `source_type` are stored in a column of it.
+    """Return the function that stores a value of gold in a column of `source_type`, as the database does.
 
-    A value of fixed length is padded as the database pads it. ValueError for a value that the database would cut, round
-    or refuse, and for every value if the database or the type is unknown.
+    The function returns the stored value: values of a type with fixed length are padded. It raises ValueError for a
+    value that the database would cut, round or refuse. If the database or the type is unknown, it always raises
+    ValueError.
     """
     return find_dialect(system).storer(source_type)
 
@@ -112,12 +113,13 @@ def storer(system: str, source_type: str) -> Store:
 def parse_statement(
     dialect: str, statement: str, database: str | None, schema: str | None, table: str | None
 ) -> tuple[SchemaChange, ...]:
-    """Read what a DDL statement means. Return at least one change, in the order in which they apply.
+    """Return the schema changes that a DDL statement means, in the order in which they apply. There is at least one.
 
-    Unqualified names are in `database`. The statement's text decides which tables change. `table` (the new name of a
-    rename, the first of several tables) is held if the text cannot be understood. No text raises: a statement that is
-    not fully understood is Unsupported as a whole. InvalidSetting for a dialect that is not in PARSERS. Every replay
-    reads all statements of its source, so a process parses each text once.
+    `database`, `schema` and `table` are from the message. Unqualified names are in this database and schema. The text
+    decides which tables change. `table` (the new name of a rename, or the first of several tables) is held if the text
+    names no table that can be held. No text raises an error: a statement that is not fully understood is Unsupported as
+    a whole. A dialect that is not in PARSERS raises InvalidSetting. Each process parses a text only once, because every
+    replay reads all statements of its source.
     """
     parse = _parse if len(statement) > _LONG_TEXT else _remembered
     return parse(dialect, statement, database, schema, table)
@@ -128,7 +130,7 @@ def _parse(
 ) -> tuple[SchemaChange, ...]:
     parse = PARSERS.get(dialect.lower())
     if parse is None:
-        raise InvalidSetting(f"there is no DDL dialect {dialect!r}; the dialects are {', '.join(sorted(PARSERS))}")
+        raise InvalidSetting(f"{dialect!r} is not a DDL dialect of Retable; use one of {', '.join(sorted(PARSERS))}")
     held = TableName(database, schema, table) if database and table else None
     return parse(statement, Context(database, schema, held))
 
@@ -138,8 +140,8 @@ _remembered = lru_cache(maxsize=8192)(_parse)
 
 @lru_cache(maxsize=8192)
 def describe(change: SchemaChange) -> Mapping[str, object]:
-    """Show a schema change as JSON can hold it: `kind`, then its fields under their own names.
+    """Return a schema change as a mapping for JSON: `kind`, then the fields of the change by name.
 
-    Every replay describes the same changes, so a process does it once for each.
+    The result is cached, because every replay describes the same changes.
     """
     return {"kind": KINDS[type(change)], **asdict(change)}

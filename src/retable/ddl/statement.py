@@ -1,4 +1,7 @@
-"""Read one statement in a dialect. If a part is not understood, the whole is Unsupported for the tables in it."""
+"""Read one statement in a dialect.
+
+If any clause is not understood, the whole statement is Unsupported for each table that it names.
+"""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -11,7 +14,8 @@ from retable.model.event import TableName
 from retable.model.schema_change import MovePartitions, NoChange, RenameTable, SchemaChange, Unsupported
 
 LONGEST_STATEMENT = 200_000
-"""Characters, which take about a second to read. A MySQL table with a thousand columns needs half of them."""
+"""The maximum length in characters. Retable reads this length in about a second. The CREATE TABLE of a MySQL table with
+a thousand columns has half of it."""
 
 C = TypeVar("C", bound=Cursor)
 N = TypeVar("N", bound=Names)
@@ -21,7 +25,7 @@ _BLANKS = " \t\r\n;\0"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The message's database and schema, and the table in its fields, which is held if the statement names none."""
+    """The database and schema of a message. `held` is its table, which is held if the statement names no table."""
 
     database: str | None
     schema: str | None
@@ -32,8 +36,9 @@ class Context:
 class Grammar(Generic[C, N]):
     """How a dialect reads a statement.
 
-    `readings` gives the texts without comments that a server may have executed: one, or several if its version decides.
-    `read` reads one statement of such a text.
+    `readings` returns the texts without comments that a server may have executed. There are several texts if the result
+    depends on the version of the server. `cursor` makes the cursor over a text. `names` makes the reader of table names
+    from the database, the schema and the table of the message. `read` reads one statement at the cursor.
     """
 
     readings: Callable[[str], Collection[str]]
@@ -42,11 +47,14 @@ class Grammar(Generic[C, N]):
     read: Callable[[C, N], tuple[SchemaChange, ...]]
 
     def parse(self, statement: str, context: Context) -> tuple[SchemaChange, ...]:
-        """Read one statement of a log. If it is not understood, it is Unsupported for the tables that it names."""
+        """Return the schema changes that one statement of a log means.
+
+        If the statement is not understood, the result is Unsupported for each table that it names.
+        """
         held = context.held
         statement = statement.rstrip("\0")
         if not statement.strip(_BLANKS):
-            return (Unsupported(held, "the statement is empty"),)
+            return (Unsupported(held, "the text of the statement is empty"),)
         if len(statement) > LONGEST_STATEMENT:
             return (_too_long(statement, held),)
         try:
@@ -57,7 +65,13 @@ class Grammar(Generic[C, N]):
             return (_too_long(statement, held),)
         found = {self._parse_reading(text, context) for text in texts}
         if len(found) > 1:
-            return (Unsupported(held, "the meaning of the version comments depends on the server's version"),)
+            return (
+                Unsupported(
+                    held,
+                    "the meaning of the statement depends on which version comments (`/*!… */`) the server executed; "
+                    "write with `retable hold release --as` the statement that it executed",
+                ),
+            )
         return found.pop()
 
     def _parse_reading(self, text: str, context: Context) -> tuple[SchemaChange, ...]:
@@ -75,7 +89,10 @@ class Grammar(Generic[C, N]):
         return changes
 
     def _read_only_statement(self, cursor: C, names: N) -> tuple[SchemaChange, ...]:
-        """Read a text that must have one statement. If it has several, read all of them to find the tables to hold."""
+        """Read a text that must contain one statement.
+
+        If it contains several statements, read all of them to find the tables to hold, then raise UnsupportedChange.
+        """
         changes = self.read(cursor, names)
         several = False
         while not cursor.finish():
@@ -83,11 +100,13 @@ class Grammar(Generic[C, N]):
             cursor.begin_clause()
             self.read(cursor, names)
         if several:
-            raise UnsupportedChange("the text contains several statements")
+            raise UnsupportedChange(
+                "the text contains several statements, and Retable reads only one statement per message"
+            )
         return changes
 
 
 def _too_long(statement: str, held: TableName | None) -> Unsupported:
     return Unsupported(
-        held, f"the statement has {len(statement)} characters; statements of more than {LONGEST_STATEMENT} are not read"
+        held, f"the statement has {len(statement)} characters; Retable reads at most {LONGEST_STATEMENT} characters"
     )

@@ -9,9 +9,10 @@ STRING = GoldType("string")
 
 
 class TypeText(NamedTuple):
-    """`NUMBER(10, -2)` has the name `number` and the lengths 10 and -2. None: the parentheses contain something else.
+    """The text of a type, cut up: `NUMBER(10, -2)` has the name `number` and the lengths 10 and -2.
 
-    The name has small letters and single blanks, and includes the text after the lengths.
+    `name` is in lower case with single blanks. It includes the text after the parentheses. `lengths` is None if the
+    parentheses contain anything but numbers. `arguments` is the text in the parentheses.
     """
 
     name: str
@@ -26,7 +27,7 @@ def read_type_text(source_type: str) -> TypeText:
 
 
 def numbers(arguments: str) -> list[int] | None:
-    """Give the numbers in a type's parentheses. None if they contain something else."""
+    """Return the numbers in the parentheses of a type. Return None if `arguments` contains anything but numbers."""
     parts = [part.strip() for part in arguments.split(",")] if arguments.strip() else []
     if not all(part.removeprefix("-").isdecimal() and len(part) < 9 for part in parts):
         return None
@@ -34,5 +35,5 @@ def numbers(arguments: str) -> list[int] | None:
 
 
 def decimal(precision: int, scale: int) -> GoldType:
-    """Give a decimal of these digits, or a string with every digit if a decimal cannot hold them."""
+    """Return the decimal type of this precision and scale. Return a string type if Iceberg has no such decimal."""
     return GoldType("decimal", precision, scale) if 0 < precision <= LARGEST_DECIMAL else STRING

@@ -1,4 +1,8 @@
-"""Checks that a value fits its column whole. The ValueError says why it does not."""
+"""Check that a column can hold a value without a change.
+
+Each function here returns a `Store`: a function that returns the stored value. It raises ValueError with the reason if
+the column would change or refuse the value.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,13 +15,13 @@ def same(value: Any) -> Any:
 
 
 def refuse(_: Any) -> Any:
-    raise ValueError("it is not known whether it fits")
+    raise ValueError("it is not known whether the column can hold the value")
 
 
 def within(low: int, high: int) -> Store:
     def store(value: int) -> int:
         if not low <= value <= high:
-            raise ValueError(f"not from {low} to {high}")
+            raise ValueError(f"the number is not in the range {low} to {high}")
         return value
 
     return store
@@ -26,53 +30,56 @@ def within(low: int, high: int) -> Store:
 def no_longer_than(most: int, what: str, measure: Callable[[Any], int] = len) -> Store:
     def store(value: Any) -> Any:
         if measure(value) > most:
-            raise ValueError(f"longer than {most} {what}")
+            raise ValueError(f"the value is longer than {most} {what}")
         return value
 
     return store
 
 
 def fraction_of(digits: int) -> Store:
-    """Accept times, in microseconds, with at most this many fractional digits of the second."""
+    """Accept times in microseconds that have at most `digits` fractional digits of the second."""
 
     def store(micros: int) -> int:
         if digits < 6 and micros % 10 ** (6 - digits):
-            raise ValueError(f"more than {digits} digits of the second")
+            raise ValueError(f"the time has more than {digits} fractional digits of the second")
         return micros
 
     return store
 
 
 def span_of(digits: int) -> Store:
-    """Accept times as text, with at most this many fractional digits of the second."""
+    """Accept times as text that have at most `digits` fractional digits of the second."""
 
     def store(text: str) -> str:
         if len(text.partition(".")[2].rstrip("0")) > digits:
-            raise ValueError(f"more than {digits} digits of the second")
+            raise ValueError(f"the time has more than {digits} fractional digits of the second")
         return text
 
     return store
 
 
 def padded(length: int, filler: str = " ") -> Store:
-    """Pad text to its column's length. Refuse text outside ASCII, because the width of its characters is unknown."""
+    """Pad text with `filler` to the length of its column.
+
+    Refuse text outside ASCII, because it is not known how much of the length each character takes.
+    """
 
     def store(text: str) -> str:
         if not text.isascii():
-            raise ValueError("the width of its characters in the column is not known")
+            raise ValueError("the text is not ASCII, so it is not known how much of the length of the column it takes")
         if len(text) > length:
-            raise ValueError(f"longer than {length} characters")
+            raise ValueError(f"the text is longer than {length} characters")
         return text.ljust(length, filler)
 
     return store
 
 
 def only_ascii(store: Store) -> Store:
-    """Accept only text that every character set encodes alike."""
+    """Accept only ASCII text, which every character set contains, and pass it to `store`."""
 
     def checked(text: str) -> Any:
         if not text.isascii():
-            raise ValueError("it is not known whether its characters are in the column's character set")
+            raise ValueError("it is not known whether the character set of the column contains all characters")
         return store(text)
 
     return checked

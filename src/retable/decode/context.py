@@ -1,4 +1,4 @@
-"""What the decoder gets from the settings of a source."""
+"""Make the decode context of a source from its settings."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from retable.settings.sources import SourceSettings
 def context_of(
     source: SourceSettings, keys_of: Callable[[TableName], tuple[str, ...]] = no_keys, recorded_ms: int | None = None
 ) -> DecodeContext:
-    """Give the decode context of a source from its settings."""
+    """Return the decode context of a source. `recorded_ms` is when the window was recorded, in epoch milliseconds."""
     return DecodeContext(
         source_format=source.format,
         source_epoch=source.source_epoch,

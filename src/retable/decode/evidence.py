@@ -1,4 +1,4 @@
-"""The evidence of a window's messages: up to which source time each partition of the queue was read."""
+"""The evidence of a window: up to which time of the source each Kafka partition was read."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,9 +12,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def grade_of(event: ChangeEvent, broker_ms: int | None, context: DecodeContext) -> str | None:
-    """Give the grade of an event's stamp. AHEAD: it is ahead of the clock; None: it has no stamp.
+    """Return the grade of the evidence that the source time of an event gives.
 
-    A row is evidence for its partition even if the source does not take its table.
+    Return AHEAD if the time is ahead of the clock. Return None if the event has no time, or is neither a row nor a
+    heartbeat. `broker_ms` is the broker's timestamp of the message. A row is evidence for its Kafka partition even if
+    the settings exclude its table.
     """
     stamp = event.event_time_ms
     if stamp is None or stamp <= 0 or (event.op != "HEARTBEAT" and event.op not in ROW_OPS):
@@ -29,10 +31,11 @@ def grade_of(event: ChangeEvent, broker_ms: int | None, context: DecodeContext) 
 def evidence_rows(
     source: str, window: str, epoch: int, tally: Tally, now: datetime, *, topic_a_table: bool = False
 ) -> list[EvidenceRow]:
-    """Give the evidence of a decoded window: each partition with a message, and its latest stamps.
+    """Return the evidence of a decoded window: each Kafka partition with a message, and its latest times by grade.
 
-    A line of a file that is not a record has no partition (-1), so it is no evidence. With a topic for each table, a
-    topic without rows has statements or heartbeats. No row ever comes there, so no watermark waits for it.
+    A line of a file that is not a Kafka record has the partition -1, so it is not evidence. `topic_a_table` says
+    whether each table has a separate topic. Then a partition without a grade has only statements or heartbeats. No row
+    ever comes there, so it is left out, and no watermark waits for it.
     """
     found: dict[tuple[str, int], dict[str | None, Count]] = {}
     for key, count in tally.items():

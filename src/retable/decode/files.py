@@ -1,4 +1,4 @@
-"""Write a worker's share of a window: data files of silver and quarantine, and their counts."""
+"""Write what one Spark task decoded of a window: data files of silver and quarantine, and their counts."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -17,7 +17,10 @@ from retable.ledger.lake.data_files import PartitionWriter
 from retable.ledger.lake.tables import QUARANTINE
 
 _ORDER = [(name, "ascending") for name in ("database", "schema", "table", "key_hash")]
-"""A reader of some keys of one table can skip most of a file. Rows of one key keep the order of bronze."""
+"""The order of rows in a file: a reader of some keys of one table can skip most of the file.
+
+Rows of one key keep the order of bronze.
+"""
 
 _WHEN = "quarantined_at"
 _BYTES = 64 << 20
@@ -27,10 +30,11 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class TaskOutput:
-    """Where the rows of a window are written, and what the run adds to the rows of quarantine.
+    """Where a task writes the rows of a window, and the values that it adds to quarantine rows.
 
-    `digests`: digest the rows. This is needed only if older rows exist to compare with. `limit` is the maximum number
-    of quarantine rows to write; more rows are only counted.
+    `digests` says whether the rows are digested: only if rows of an earlier run exist, to compare with them. `limit` is
+    the maximum number of quarantine rows that the task writes; it only counts further rows. `decoder` is the version
+    of the decoder.
     """
 
     window: str
@@ -44,7 +48,7 @@ class TaskOutput:
 
 @dataclass(slots=True)
 class LayerFiles:
-    """Files of silver or of quarantine, and the digest of their rows."""
+    """The new files of silver or of quarantine, and the digest of their rows."""
 
     files: list[DataFile] = field(default_factory=list)
     digest: int = 0
@@ -60,7 +64,7 @@ class LayerFiles:
 
 @dataclass(slots=True)
 class TaskResult:
-    """The result of a share of a window, or of all shares together."""
+    """The result of one Spark task, or of all tasks of a window together."""
 
     silver: LayerFiles = field(default_factory=LayerFiles)
     quarantine: LayerFiles = field(default_factory=LayerFiles)
@@ -114,7 +118,7 @@ def _record(fault: DecodeFailure) -> dict[str, object]:
 
 
 def digest_rows(rows: pa.Table | pa.RecordBatch) -> int:
-    """Digest rows without regard to their order and to the time of quarantine."""
+    """Return a digest of rows that does not depend on their order or on their time of quarantine."""
     digests = (
         int.from_bytes(blake2b(msgspec.msgpack.encode(row), digest_size=_DIGEST_BYTES).digest())
         for row in rows.drop_columns([name for name in rows.column_names if name == _WHEN]).to_pylist()
@@ -123,5 +127,5 @@ def digest_rows(rows: pa.Table | pa.RecordBatch) -> int:
 
 
 def join_digests(digests: Iterable[int]) -> int:
-    """Combine the digests of rows into the digest of all of them."""
+    """Return the digest of all rows, from digests of single rows or of groups of rows."""
     return sum(digests) % (1 << (8 * _DIGEST_BYTES))

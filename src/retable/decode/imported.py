@@ -1,4 +1,4 @@
-"""The keys from dumps of a source's schema. They apply if neither settings nor messages name the key."""
+"""The key columns from dumps of a source's schema. They apply if neither settings nor messages name the key."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from retable.settings.load import Settings
 
 
 def imported_keys(lake: Lake, source: str) -> dict[TableName, tuple[str, ...]]:
-    """Give the key of each table that a dump shows. If there are several dumps, the last one in source order counts."""
+    """Return the key columns of each table that a dump declares. Of several dumps, the last in source order counts."""
 
     def order(row: ImportRow) -> tuple[int, int, int]:
         return parse_sequence(row.position)
@@ -26,5 +26,5 @@ def imported_keys(lake: Lake, source: str) -> dict[TableName, tuple[str, ...]]:
 def known_keys(
     settings: Settings, imported: Mapping[TableName, tuple[str, ...]]
 ) -> Callable[[TableName], tuple[str, ...]]:
-    """Give a function that returns the key of a table: from the settings, else from a dump; () if neither has it."""
+    """Return a function that returns a table's key columns: from the settings, else from a dump, else ()."""
     return lambda table: settings.rules(table).keys or imported.get(table, ())

@@ -1,4 +1,4 @@
-"""Decode messages of bronze: each gives events, or a failure with its reason."""
+"""Decode messages of bronze: a message becomes events, or a failure with its reason."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ _Likeness = tuple[str, str | None, str | None, str | None, str | None, str, int,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeFailure:
-    """Why a message has no events, with its table and keys as far as they are known."""
+    """Why a message could not be decoded, with its table and keys if they are known. It becomes a quarantine row."""
 
     topic: str
     partition: int
@@ -57,9 +57,10 @@ class _Group:
 def decode_batches(
     batches: Iterable[pa.RecordBatch], context: DecodeContext, takes: Callable[[TableName], bool]
 ) -> Iterator[Decoded]:
-    """Decode batches of bronze. `takes` says whether the row changes of a table are wanted.
+    """Decode batches of bronze. `takes` returns whether the settings include a table.
 
-    Schema events are always kept: a statement can touch more tables than its message names.
+    Row changes of a table that they do not include are counted, but not stored. Schema events are always stored,
+    because a statement can change more tables than its message names.
     """
     for batch in batches:
         for messages in _bounded(_messages(batch)):
@@ -115,7 +116,7 @@ def _decode(messages: list[RawMessage], context: DecodeContext, takes: Callable[
 
 
 def _group(event: ChangeEvent, grade: str | None, takes: Callable[[TableName], bool]) -> _Group:
-    """Give the group of an event, for all events that are counted with it."""
+    """Return a new, empty group for an event and for all events that are counted together with it."""
     table, address = event.table_name, event.address
     wanted = event.kind != "row" or table is None or takes(table)
     outcome = STORED if wanted else EXCLUDED
@@ -124,7 +125,7 @@ def _group(event: ChangeEvent, grade: str | None, takes: Callable[[TableName], b
 
 
 def _refuse(message: RawMessage, error: MessageError, takes: Callable[[TableName], bool], decoded: Decoded) -> None:
-    """Count a failed message. Quarantine it, unless it names a table that is not wanted."""
+    """Count a failed message. Quarantine it, unless it names a table that the settings do not include."""
     table = error.facts.get("table")
     named = table if isinstance(table, TableName) else None
     ignored = named is not None and not takes(named)

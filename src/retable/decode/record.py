@@ -37,9 +37,11 @@ def record_decode(
     seconds: float,
     now: datetime,
 ) -> None:
-    """Append to the ledger in one commit, unless it is already there. A table that has no events now gets no counts.
+    """Append the ledger rows of a decoded window in one commit, unless the ledger has equal rows.
 
-    `decoder` is the version of the format's decoder, even if an older one gave the same result.
+    `recorded` are the ledger rows that the window already has, and `landed` is its row of the stage land. `counts` are
+    the counts of the whole window. A table that had events before, but has none now, gets a row without counts.
+    `decoder` is the version of the format's decoder, even if an older decoder gave the same result.
     """
     snapshot = _snapshot(lake, landed.source, landed.window)
     known = {row.table: row for row in recorded if row.stage == "decode"}
@@ -72,7 +74,7 @@ def _facts(row: LedgerRow | None) -> tuple[object, ...] | None:
 
 
 def _snapshot(lake: Lake, source: str, window: str) -> int | None:
-    """The last snapshot of silver that wrote this window. None: no snapshot did."""
+    """Return the last snapshot of silver that wrote this window, None if no snapshot did."""
     for snapshot in reversed(lake.load(f"silver.{source}").snapshots()):
         if snapshot.summary and snapshot.summary.additional_properties.get("retable.window") == window:
             return snapshot.snapshot_id

@@ -49,10 +49,11 @@ def rows_to_events(rows: pa.Table) -> list[ChangeEvent]:
 
 
 def hash_keys(events: Sequence[ChangeEvent]) -> list[_Hashes]:
-    """Hash the key of each row change, and the old key if an UPDATE changed it; 8 bytes of BLAKE2b, signed.
+    """Return two hashes of each event: of its key, and of the old key if an UPDATE changed the key, else None.
 
-    The key is the JSON array of its columns' raw values. Without a key it is the whole row by column name. If a key
-    column is absent in one image of an UPDATE, it is taken from the other image. Other events have no hash.
+    A hash is 8 bytes of BLAKE2b, as a signed integer. The key is the JSON array of the raw values of the key columns.
+    In a table without a key, it is the whole row, sorted by column name. If a key column is absent in one image of an
+    UPDATE, it is taken from the other image. Events that are not row changes have no hashes.
     """
     hashes: list[_Hashes] = [(None, None)] * len(events)
     places: dict[tuple[str, ...] | None, list[int]] = {}
@@ -70,7 +71,7 @@ def hash_keys(events: Sequence[ChangeEvent]) -> list[_Hashes]:
 
 
 def _identities(events: list[ChangeEvent], keys: tuple[str, ...]) -> list[tuple[_Identity, _Identity]]:
-    """The identity of each row before the change, and after it."""
+    """Return the key of each row before the change and after it, as the bytes to hash."""
     before, after = [event.before for event in events], [event.after for event in events]
     known = list(zip(_read_identities(before, keys), _read_identities(after, keys), strict=True))
     for place, event in enumerate(events):
@@ -124,7 +125,7 @@ def _whole_numbers(values: Sequence[int | None], kind: pa.DataType) -> pa.Array:
 
 
 def _column_types(types: Sequence[dict[str, str] | None]) -> pa.Array:
-    """Neighbouring events share one map, so write each map once and refer to it."""
+    """Convert the types of events to a column. Adjacent events share one map, so each map is converted once."""
     places: dict[int, int] = {}
     distinct: list[dict[str, str] | None] = []
     indices = []

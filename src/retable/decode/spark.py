@@ -64,7 +64,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """The window's partition of a system table before the run."""
+    """The window's partition of silver or of quarantine, as it was before the run."""
 
     table: Table
     values: dict[str, str]
@@ -82,10 +82,11 @@ _DIGEST = pa.schema({"digest": pa.string()})
 def decode(
     spark: SparkSession, lake: Lake, source: SourceSettings, window: str, run_id: str, now: datetime
 ) -> StageReport:
-    """Decode a whole landed window. If silver and quarantine already have the same rows, do not write.
+    """Decode a whole landed window. If silver and quarantine already have the same rows, do not write them again.
 
-    NotReady: the window is not landed. NotKept: retention dropped it. A message that cannot be decoded is quarantined,
-    and the others continue. QuarantineFull: there are more such messages than `quarantine_limit`.
+    A message that cannot be decoded is quarantined, and the other messages are decoded. QuarantineFull is raised if
+    there are more such messages than `quarantine_limit`. NotReady is raised if the window is not landed, and NotKept if
+    retention dropped it.
     """
     started = perf_counter()
     found = find_window(lake, source.name, window)
@@ -95,7 +96,7 @@ def decode(
     landed = next((row for row in recorded if row.stage == "land"), None)
     if landed is None:
         raise NotReady(
-            f"the window {window} of {source.name} is not landed: `retable land {source.name} --window {window}`",
+            f"the window {window} of {source.name} is not landed; run `retable land {source.name} --window {window}`",
             source=source.name,
             window=window,
         )
@@ -183,7 +184,7 @@ def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wi
 
 
 def _replace(spark: SparkSession, lake: Lake, standing: _Standing, made: LayerFiles, run: _Run) -> bool:
-    """Replace the partition by the new files, atomically. If the rows are equal, write nothing."""
+    """Replace the partition by the new files, in one commit. If the rows are equal, write nothing and return False."""
     if standing.rows == made.rows == 0:
         return False
     if standing.rows == made.rows and _digest(spark, lake, standing) == made.digest:
@@ -203,7 +204,7 @@ def _put_back(
     *,
     with_sample: bool,
 ) -> None:
-    """Remove the new files of a window, except a sample of its quarantine."""
+    """Remove the new files of a window; `with_sample` keeps the first of its quarantine files, as a sample."""
     silver, quarantine = layers
     sample = task_result.quarantine.files[:1] if with_sample else []
     remove_files(silver.table.io, task_result.silver.files)
@@ -214,8 +215,8 @@ def _put_back(
 
 def _too_many(source: SourceSettings, window: str, counts: dict[str, int]) -> QuarantineFull:
     return QuarantineFull(
-        f"{counts['quarantined']:,} of {counts['landed']:,} messages of the window {window} of {source.name} are "
-        f"unreadable, and quarantine_limit is {source.quarantine_limit:,}: the window is not replayed, and no table is "
+        f"{counts['quarantined']:,} of {counts['landed']:,} messages of the window {window} of {source.name} cannot be "
+        f"decoded, but quarantine_limit is {source.quarantine_limit:,}: so the window is not replayed, and no table is "
         f"complete after it. `retable quarantine list --source {source.name} --window {window}` shows some of them; "
         f"correct the settings of the source, or raise quarantine_limit, and run the window again",
         source=source.name,
@@ -224,7 +225,7 @@ def _too_many(source: SourceSettings, window: str, counts: dict[str, int]) -> Qu
 
 
 def _digest(spark: SparkSession, lake: Lake, standing: _Standing) -> int | None:
-    """Digest the existing rows. None if one of their files is damaged, so that the new rows differ."""
+    """Return the digest of the existing rows. Return None if one of their files is damaged: it equals no digest."""
 
     def digest(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -39,21 +39,22 @@ SILVER, READER = "retable.silver", "retable.reader"
 
 _ATTEMPTS = 20
 _BEHIND = 16
-"""How many snapshots of silver without a statement may pass before the table names the newest one."""
+"""After this many snapshots of silver without a statement, the table is updated to name the newest snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Behind:
-    """How far the table is behind silver: by how many snapshots, and which windows they changed (None: unknown)."""
+    """How far the table is behind silver: how many snapshots, and which windows they changed (None: unknown)."""
 
     snapshots: int
     windows: frozenset[str] | None
 
 
 def read_statements(lake: Lake, source: str, until: str | None = None) -> list[SchemaEvent]:
-    """Read the schema events of the windows up to `until`, or of all windows, with their meaning if the table has it.
+    """Return the schema events of the windows up to and including `until`; of all windows if it is None.
 
-    If a file of the table is damaged, read silver.
+    Events from the table of statements have their meaning; events from silver do not. Windows that are newer than the
+    table are read from silver. If a file of the table is damaged, all windows are read from silver.
     """
     condition: BooleanExpression = AlwaysTrue()
     if until is not None:
@@ -71,9 +72,10 @@ def read_statements(lake: Lake, source: str, until: str | None = None) -> list[S
 
 
 def keep_statements(lake: Lake, source: str, system: str | None, *, wholly: bool = False) -> int:
-    """Bring the table of a source's statements up to silver. Return how many statements were read.
+    """Update the table of a source's statements to the current snapshot of silver. Return how many were read.
 
-    `system` is the database if messages name none. `wholly`: update the table even if only the snapshot in it is older.
+    `system` is the database system of messages that name none. `wholly` updates the table even if silver has no new
+    statements, so that the table names the current snapshot. ConflictError if other runs always write first.
     """
     if lake.find(f"silver.{source}") is None:
         return 0
@@ -94,31 +96,35 @@ def keep_statements(lake: Lake, source: str, system: str | None, *, wholly: bool
             return 0
         if _replace(lake, kept, where if is_there else None, rows, silver):
             return len(rows)
-    raise ConflictError(f"the statements of {source}: other runs wrote them first, {_ATTEMPTS} times; try again")
+    text = f"the table statements.{source}: other runs wrote it first, {_ATTEMPTS} times; run the command again"
+    raise ConflictError(text)
 
 
 def has_statements(lake: Lake, source: str) -> bool:
-    """Say whether the table of a source's statements exists and names its snapshot of silver."""
+    """Return whether the table of a source's statements exists and names the snapshot of silver that it is from."""
     kept = lake.find(f"statements.{source}")
     return kept is not None and SILVER in kept.properties
 
 
 def dialect_of(record: Mapping[str, Any], default_system: str | None) -> str | None:
-    """Give the dialect of a schema event's text: of the database that its message names, else of the default.
+    """Return the SQL dialect of a schema event: of the database that its message names, else of `default_system`.
 
-    None: its statements are not read.
+    Return None if Retable does not read the statements of these databases.
     """
     systems = [system for system in (record["source_system"], default_system) if system]
     return next((system.lower() for system in systems or [DEFAULT] if is_known(system)), None)
 
 
 def is_known(system: str | None) -> bool:
-    """Say whether the statements of a database are read."""
+    """Return whether Retable reads the statements of a database system."""
     return system is not None and system.lower() in PARSERS
 
 
 def _has_some(lake: Lake, kept: Table, windows: Collection[str] | None) -> bool | None:
-    """Whether the table has rows of these windows, or any rows. None if one of its files is damaged."""
+    """Return whether the table has rows of these windows; of any window if `windows` is None.
+
+    Return None if one of its files is damaged.
+    """
     if windows is None:
         with explained(lake.settings.lake):
             return any(True for _ in kept.scan().plan_files())
@@ -130,7 +136,7 @@ def _has_some(lake: Lake, kept: Table, windows: Collection[str] | None) -> bool 
 
 
 def _replace(lake: Lake, table: Table, where: BooleanExpression | None, rows: list[SchemaEvent], silver: Table) -> bool:
-    """Replace rows, and name their snapshot of silver. False if another run wrote first."""
+    """Replace the rows at `where`, and name their snapshot of silver. Return False if another run wrote first."""
     content = pa.Table.from_pylist(rows, schema=STATEMENTS.columns)
     current = silver.metadata.current_snapshot_id
     with explained(lake.settings.lake):

@@ -12,9 +12,10 @@ STORED, EXCLUDED, IGNORED, QUARANTINED = "stored", "excluded", "ignored", "quara
 
 
 class CountKey(NamedTuple):
-    """What events that are counted together have in common. For a message without events: what is known of it.
+    """What events that are counted together have in common. A message without events has only what is known of it.
 
-    `part` is "" if sequences compare across the stream. `grade` is the grade of the stamps (evidence.py).
+    `part` is the Kafka partition inside which sequences compare, or "" if they compare across the stream. `grade` is
+    the grade of evidence of the events' times (evidence.py).
     """
 
     outcome: str
@@ -28,7 +29,10 @@ class CountKey(NamedTuple):
 
 @dataclass(slots=True)
 class Count:
-    """The number of events, of messages that begin with one of them, their range of sequences, and the latest stamp."""
+    """Counts of events: `messages` counts the messages whose first event is counted here.
+
+    `lowest` and `highest` are the range of their sequences. `latest_ms` is their latest source time.
+    """
 
     rows: int = 0
     messages: int = 0
@@ -37,7 +41,7 @@ class Count:
     latest_ms: int | None = None
 
     def add(self, first: bool, sequence: Sequence | None, stamp_ms: int | None) -> None:
-        """Count one event. `first`: it is the first event of its message."""
+        """Count one event. `first` says whether it is the first event of its message; `stamp_ms` is its source time."""
         self.rows += 1
         self.messages += first
         self._reach(sequence, sequence, stamp_ms)
@@ -67,7 +71,7 @@ def join_tallies(whole: dict[CountKey, Count], more: Tally) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TableTally:
-    """The counts of one table in a window. `lowest` and `highest` are by part; "" if sequences compare everywhere."""
+    """The counts of one table in a window. `lowest` and `highest` are by `part` of the CountKey."""
 
     counts: Counter[str] = field(default_factory=Counter)
     lowest: dict[str, Sequence] = field(default_factory=dict)
@@ -81,7 +85,10 @@ class TableTally:
 
 
 def tally_messages(tally: Tally, landed: int) -> dict[str, int]:
-    """Count messages and events by the ledger's equations (docs/concepts/flow.md)."""
+    """Return the counts of a window for the ledger's equations (docs/concepts/flow.md), by name.
+
+    `landed` is the number of landed messages.
+    """
     counts = Counter({"landed": landed, "decoded": 0, "quarantined": 0, "erased": 0, "events": 0, "rows": 0})
     for key, count in tally.items():
         match key.outcome:
@@ -96,7 +103,7 @@ def tally_messages(tally: Tally, landed: int) -> dict[str, int]:
 
 
 def tally_tables(tally: Tally) -> dict[str, TableTally]:
-    """Count the events of each table, by its name in the source."""
+    """Return the counts of the events of each table, by its name in the source."""
     tables: dict[str, TableTally] = defaultdict(TableTally)
     for key, count in tally.items():
         if key.op is not None and key.table is not None:

@@ -1,8 +1,9 @@
 """Convert the values of a column whose type was changed.
 
-If the new type holds every old value, carry the values over. Otherwise cast and check them. A cast gives the source's
-own result if it is known: the value if it fits, or the number to which MySQL rounds it. Otherwise it gives Inexact, and
-the table is held if such a row existed at the change. A row that was deleted before it does not count (exactness.py).
+If the new type holds every old value, values are carried over. Otherwise each value is cast and checked. If it is known
+to which value the source database converted a value, the cast returns this result: the same value if it fits, or the
+number to which MySQL rounds it. Otherwise the cast returns Inexact. If a row with such a value existed when the type
+changed, Retable holds the table. Rows that were deleted before the type changed do not count (exactness.py).
 """
 
 import re
@@ -31,7 +32,7 @@ _LABELLED = frozenset({"enum", "set"})
 _NUMBERS = ("int", "long", "decimal", "float", "double", "boolean")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?\Z")
 _TICK_MICROS = 10_000
-"""SQL Server's DATETIME counts in 1/300 s. A multiple of this tick has an exact value in every other type too."""
+"""SQL Server's DATETIME counts in 1/300 s. A multiple of 10 ms is exact in DATETIME and in every other time type."""
 _MOST_DIGITS = 80
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e15
 """MySQL writes a double between these limits without an exponent."""
@@ -41,7 +42,10 @@ Conversion = Callable[[Any], Value]
 
 @dataclass(frozen=True, slots=True)
 class Inexact:
-    """Mark a value whose result is unknown: nothing says what the source made of it when the column's type changed."""
+    """Stands for a value of which it is not known to which value the source converted it.
+
+    The source changed the type of `column` to `became` with the statement at the position `at`.
+    """
 
     at: Sequence
     column: str
@@ -49,23 +53,30 @@ class Inexact:
     became: str
 
     def __str__(self) -> str:
-        return f"it is not known what the source made of {self.value} in column {self.column!r}, now {self.became}"
+        return (
+            f"it is not known to which value the source converted {self.value} when column {self.column!r} "
+            f"became {self.became}"
+        )
 
 
 Cast = Callable[[Any], object]
 
 
 def is_carried(old: Column, new: Column) -> bool:
-    """Say whether a value is read in the column's old type and then converted to the new one.
+    """Return whether a value is read with the old type of a column and then converted to the new type.
 
-    Some encodings are valid for the old type only, such as `true` of a TINYINT(1) that is now a BIGINT.
+    This is necessary because some encodings are valid for the old type only, such as `true` for a TINYINT(1) column
+    that is now a BIGINT.
     """
     became_text = new.text_since is not None and old.text_since is None
     return became_text or old.type.rewrites_to(new.type) or (old.type.kind, new.type.kind) == ("int", "long")
 
 
 def carrier(old: GoldType, new: GoldType) -> Cast:
-    """Convert values of a type to a type that holds them all. None and Inexact stay as they are."""
+    """Return a function that converts values of type `old` to type `new`, which holds them all.
+
+    If Iceberg promotes the column itself, values stay as they are. None and Inexact always stay as they are.
+    """
     if not old.rewrites_to(new):
         return unchanged
     match new.kind:
@@ -83,7 +94,10 @@ def carrier(old: GoldType, new: GoldType) -> Cast:
 
 
 def texter(column: Column, at: Sequence) -> Cast:
-    """Convert the values of a column to their exact text. Bytes that are not UTF-8 become Inexact."""
+    """Return a function that converts the values of a column to their exact text.
+
+    Bytes that are not UTF-8 become Inexact. `at` is the position of the statement that made the column text.
+    """
 
     def as_text(value: object) -> object:
         if value is None or isinstance(value, Inexact):
@@ -97,9 +111,9 @@ def texter(column: Column, at: Sequence) -> Cast:
 
 
 def caster(fill: Fill, rules: ValueRules) -> Cast:
-    """Cast the values of a column to the type of its replacement, as the source does.
+    """Return a function that casts the values of a column to the type of its replacement, as the source does.
 
-    If it is unknown what the source makes of a value, the result is Inexact.
+    If it is not known to which value the source converts a value, the function returns Inexact.
     """
     convert = _converter(fill, rules)
     store = storer(rules.system, fill.source_type or "")
@@ -117,12 +131,12 @@ def caster(fill: Fill, rules: ValueRules) -> Cast:
 
 
 def filler(fill: Fill, rules: ValueRules) -> Cast:
-    """Convert the values of a column to those of the column that replaced it."""
+    """Return a function that converts the values of a column to values of the column that replaced it."""
     return carrier(fill.of.type, fill.type) if fill.keeps else caster(fill, rules)
 
 
 def changer(old: Column, new: Column) -> Cast:
-    """Convert the values of an earlier version of a column to those of a later version."""
+    """Return a function that converts the values of an earlier version of a column to values of a later version."""
     if new.text_since is None or old.text_since is not None:
         return carrier(old.type, new.type)
     if old.type.rewrites_to(new.type):
@@ -175,7 +189,10 @@ def _converter(fill: Fill, rules: ValueRules) -> Conversion:
 
 
 def _to_text(of: Column, was: str, becomes: str, casts: ColumnCasts) -> Conversion:
-    """Give the text that the source shows. For numbers and times only if all servers write them alike."""
+    """Return a function that converts a value to the text that the source shows.
+
+    Numbers and times are converted only if all servers write them in the same way.
+    """
     if becomes not in _TEXTS and not (becomes in _LABELLED and was in _TEXTS | _LABELLED) and becomes != was:
         return _refuse
     if was == "bit" or "zerofill" in (of.source_type or "").lower():
@@ -282,7 +299,7 @@ def _text_of(column: Column) -> Conversion:
 
 
 def _text(value: Any, column: Column) -> str:
-    """A value as text: digits without an exponent where that is usual, times as a wall clock shows them."""
+    """Return a value as text: decimals without an exponent, and times as a wall clock shows them."""
     match column.type.kind:
         case "boolean":
             return str(int(value))
@@ -303,7 +320,7 @@ def _text(value: Any, column: Column) -> str:
 
 
 def _clock(micros: int, source_type: str | None) -> str:
-    """Give a wall clock time with the column's number of fractional digits; without a declared number, all digits."""
+    """Return a wall clock time with as many fractional digits as the column declares, otherwise with all digits."""
     digits = read_type_text(source_type or "").lengths
     second = clock_text(micros - micros % 1_000_000)
     fraction = f"{micros % 1_000_000:06}"

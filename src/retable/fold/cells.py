@@ -1,4 +1,4 @@
-"""Read one column of the result rows from an image of any epoch."""
+"""Read one column of the final schema from a row image of any epoch."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,10 +13,11 @@ Wire = Mapping[str, tuple[str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """How a column is read: from `name` of the image, or the `default` if the image does not have the column.
+    """How the value of a column is read from a row image.
 
-    A row can lack the column even if it comes after the statement, because it can be a redelivery. `number`, if set,
-    reads a value that is a JSON number.
+    `read` converts the value of the field `name`. If `name` is None, the image does not have the column, and the value
+    is `default`. An image can lack the column even if it arrives after the statement that added it, because the message
+    can be a redelivery. `number`, if it is not None, is used instead of `read` for JSON numbers.
     """
 
     name: str | None
@@ -27,7 +28,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Compile cells for images of one epoch. `then` are the epoch's columns, `wire` the name and type in the image."""
+    """Make the cells for row images of one epoch.
+
+    `then` has the columns of the epoch, and `wire` the name and type of columns in the image, both by column identity.
+    """
 
     source_format: str
     rules: ValueRules
@@ -35,7 +39,7 @@ class Cells:
     wire: Wire
 
     def cell(self, column: Column) -> Cell:
-        """Give the cell of a column. If the epoch is older than the column, read the column that it replaced."""
+        """Return the cell of a column. If the column is newer than the epoch, the cell reads the column it replaced."""
         was = self.then.get(column.id)
         if was is None and column.fill is not None:
             return self._filled(self.cell(column.fill.of), column)
@@ -69,14 +73,17 @@ def _then(change: Callable[[object], object], read: Callable[[str | None], objec
 
 
 def filled(column: Column) -> Column:
-    """Give a column as it was when it replaced another column."""
+    """Return a column with the type that it had when it replaced another column."""
     fill = column.fill
     assert fill is not None, "only a column that replaced another column is filled"
     return Column(id=column.id, name=column.name, source_type=fill.source_type, type=fill.type)
 
 
 def default_of(column: Column, rules: ValueRules) -> Value:
-    """Give the value that rows older than the column show. InexactCast if its later type cannot hold that value."""
+    """Return the value that rows older than the column show in it: the converted default.
+
+    Raise InexactCast if it is not known to which value the source converted the default when the type changed.
+    """
     value = default_value(column, rules)
     if isinstance(value, Inexact):
         raise InexactCast(f"the default: {value}", at=value.at)
@@ -84,7 +91,10 @@ def default_of(column: Column, rules: ValueRules) -> Value:
 
 
 def default_value(column: Column, rules: ValueRules) -> object:
-    """Give what rows older than the column show. UnsupportedChange or ZeroDate if the column cannot hold that."""
+    """Return the value that rows older than the column show in it, or Inexact.
+
+    Raise UnsupportedChange or ZeroDate if the column cannot hold the default.
+    """
     if column.fill is not None:
         return changer(filled(column), column)(filler(column.fill, rules)(default_value(column.fill.of, rules)))
     if column.default is None:

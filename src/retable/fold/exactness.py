@@ -1,4 +1,4 @@
-"""Check at each change of type that the new type holds every existing row's value exactly."""
+"""Check, for each change of a column's type, that the new type holds the values of all existing rows exactly."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,17 +14,19 @@ from retable.schema_history.policies import casts_of, hold_at, keyed_cast
 
 REMEDY_INEXACT = (
     "give a statement to use instead: retable hold release TABLE --as 'ALTER ...' --reason ...; --skip leaves the "
-    'column as it was; or let such columns become text: on.type_change = "string" in the settings, then --retry'
+    'type of the column as it was; or set on.type_change = "string" in the settings, so that such columns become text, '
+    "then --retry"
 )
 
 
 def cast_hold(
     history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: Iterable[RowEvent]
 ) -> Hold | None:
-    """Give the hold at the first change of type that a key forbids, or that would give a row another value.
+    """Return the hold at the first type change that Retable cannot apply; None if there is none.
 
-    Later changes of such a row do not count, so the same events always give the same hold. `reader` and `key_changes`
-    are those that fold all events.
+    It cannot apply a type change of a key column, or one with an inexact value in a row that existed then. What happens
+    to the row later does not matter, so the same events always result in the same hold. `reader` and `key_changes`
+    are those with which all events are folded.
     """
     events = list(events)
     lived = [key_change for key_change in key_changes if any(event.sequence <= key_change.end for event in events)]
@@ -51,7 +53,7 @@ def _first_inexact(
 def _standing_at(
     at: Sequence, history: TableHistory, reader: TableReader, key_changes: list[KeyChange], older: list[RowEvent]
 ) -> Folded:
-    """The rows that existed at a statement, in the columns after it."""
+    """Return the rows that existed just before the statement at `at`, with the columns that the table has after it."""
     there = replace(
         history,
         epochs=tuple(epoch for epoch in history.epochs if epoch.start is None or epoch.start <= at),
@@ -69,7 +71,7 @@ def _standing_at(
 
 
 def _key_at(keyed: TableReader, epoch: Epoch) -> tuple[str, ...]:
-    """The key's columns by their names in the epoch. If one did not exist yet, whole rows are the key."""
+    """Return the names that the key columns have in the epoch; empty if one of them did not exist yet."""
     names = {column.id: column.name for column in epoch.columns}
     key = [names.get(keyed.columns[at].id) for at in keyed.key_columns]
     return tuple(name for name in key if name is not None) if None not in key else ()

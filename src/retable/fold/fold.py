@@ -1,7 +1,7 @@
 """Fold the row events of one table into the last state of each key.
 
 The event with the highest sequence decides a key's state, so the order of arrival and repeated events do not matter. A
-row that cannot be read is dropped before the comparison, so the state before it stays.
+row that cannot be read is left out, so the key keeps its state from before this row.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ REMEDY_REBUILD = "correct the settings or the source, then: retable rebuild TABL
 
 
 class Absent(Enum):
-    """The value of a column that a partial image leaves out: it is unchanged, not null."""
+    """The value of a column that a partial image does not have. The column is unchanged, not null."""
 
     ABSENT = "absent"
 
@@ -33,9 +33,9 @@ ABSENT = Absent.ABSENT
 
 
 class RowAction(NamedTuple):
-    """What one event does: the key (without a key, the image) that leaves and the row that arrives.
+    """What one event does: `gone` is the key (or, without a key, the row) that it removes, `row` the row that it adds.
 
-    `leaving_row` gives the columns of the leaving row that its image has, if the key changes.
+    If the key changes, `leaving_row` returns the old row, with the columns that its image has.
     """
 
     gone: Key | None
@@ -48,11 +48,11 @@ class RowAction(NamedTuple):
 class Winner:
     """The last state of a key: its row, or None for a tombstone.
 
-    ABSENT columns have the values of gold's row of the key `base`, as no event has them. `leaving_row` gives the row
-    that moved from this key to another one, if the key had no folded state before. `moved`: the row came from another
-    key. `over_another`: it replaced a living row, as can happen within one statement. `may_be_over`: no event of its
-    new key was folded before, so only gold knows whether it replaced a row. The tombstone of such a row has this flag
-    too.
+    No event has the ABSENT columns of `row`: their values are in gold's row with the key `base`. `leaving_row` returns
+    the row that changed from this key to another key, if the key had no folded state before. `moved` is True if the row
+    had another key before. `over_another` is True if such a row replaced an existing row of its new key, as can happen
+    within one statement. `may_be_over` is True if no earlier event of the new key was folded, so only gold shows
+    whether the row replaced another row. The tombstone of such a row keeps this flag.
     """
 
     sequence: Sequence
@@ -65,11 +65,11 @@ class Winner:
     may_be_over: bool = False
 
     def took_another(self, row: Values) -> bool:
-        """Say whether this is the tombstone of a row other than gold's `row`, which is older than all folded events."""
+        """Return whether this is a tombstone, but not of gold's `row`, which is older than all folded events."""
         return self.row is None and (self.may_be_over or _is_another(self.leaving_row, row))
 
     def over(self, standing: Values) -> "Winner":
-        """Give the state with its absent columns taken from a row."""
+        """Return the state with its ABSENT columns filled from the row `standing`."""
         if self.row is None:
             return self
         return replace(self, row=_merged(self.row, standing), base=None)
@@ -77,7 +77,7 @@ class Winner:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A row that cannot be applied, with the reason. It goes to quarantine."""
+    """A row that cannot be applied and goes to quarantine, with the reason."""
 
     event: RowEvent
     code: str
@@ -86,10 +86,13 @@ class Reject:
 
 @dataclass(slots=True, kw_only=True)
 class Folded:
-    """The outcome of a fold. `verdicts` counts, per window ordinal, the counted events; each event has one.
+    """The result of a fold.
 
-    `touched` are the keys (without a key, the rows) of counted events and their other halves. `pending` are halves
-    without the other half, `settled` the complete pairs. `hold` is that of the row `stopped_by`, or of a statement.
+    `winners` has the last state of each key. For a table without a key, `counts` has inserts minus deletes of each row,
+    and `latest` its last change. `verdicts` counts the counted events by window ordinal and verdict; each event has one
+    verdict. `touched` has the keys (or rows) that gold may have to change: those of counted events and of their other
+    halves. `pending` has halves of updates without the other half, `settled` the complete pairs. `hold` is the hold of
+    a statement, or of the row `stopped_by`.
     """
 
     winners: dict[Key, Winner] = field(default_factory=dict)
@@ -104,14 +107,14 @@ class Folded:
     stopped_by: RowEvent | None = None
 
     def take(self, other: "Folded") -> None:
-        """Add the outcome of other keys."""
+        """Add the result for other keys."""
         self.add(other)
         self.winners |= other.winners
         self.touched |= other.touched
         self.hold = self.hold or other.hold
 
     def add(self, other: "Folded") -> None:
-        """Add the outcome of the events of other keys, without the states of these keys."""
+        """Add the verdicts, rejects and halves of the events of other keys, without the states of these keys."""
         self.verdicts += other.verdicts
         self.rejects += other.rejects
         self.pending += other.pending
@@ -120,9 +123,10 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Which rows of a table count: not below `truncated_at`, not from the position of `hold` on, not if `skipped`.
+    """Decides which rows of a table count.
 
-    Rows of a shard do not count below the shard's own entry in `shard_truncations`.
+    A row does not count if it is below the truncation point `truncated_at` (for a row of a shard, below the shard's
+    entry in `shard_truncations`), if it waits because of `hold`, or if a person `skipped` it.
     """
 
     truncated_at: Sequence | None
@@ -131,6 +135,7 @@ class Bounds:
     shard_truncations: Mapping[str, Sequence] = field(default_factory=dict)
 
     def verdict(self, event: RowEvent) -> str | None:
+        """Return why a row does not count: `held`, `excluded` or `voided`; None if it counts."""
         if self.hold is not None and self._is_held(event, self.hold):
             return "held"
         if self.skipped and self._is_skipped(event):
@@ -140,7 +145,7 @@ class Bounds:
 
     @staticmethod
     def _is_held(event: RowEvent, hold: Hold) -> bool:
-        """Say whether a row waits. It does not if the hold is another shard's and nothing orders the two."""
+        """Return whether a row waits. A hold of another shard does not stop it if their positions do not compare."""
         if hold.position is None:
             return True
         is_apart = event.shard is not None and hold.part is not None
@@ -149,10 +154,7 @@ class Bounds:
         return event.sequence >= hold.position
 
     def _is_skipped(self, event: RowEvent) -> bool:
-        """Say whether a person left the row out. For an update in two halves, both halves.
-
-        All rows of a full load may have one sequence, so the row itself identifies the skipped one.
-        """
+        """Return whether a person left the row out. Rows of a full load may share a sequence, so texts are compared."""
         if event.half is None:
             return (event.sequence, event.part, row_text(event)) in self.skipped
         return any((place.epoch, place.hi, part) == event.pair for place, part, _ in self.skipped)
@@ -161,20 +163,20 @@ class Bounds:
 def fold_keys(
     events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, over: Folded | None = None
 ) -> Folded:
-    """Reduce events, on top of an earlier fold, to the last state of each key. A deleted key stays as a tombstone.
+    """Reduce events, added to the earlier fold `over`, to the last state of each key. A deleted key has a tombstone.
 
-    The effect of an event on its key, in the order of the source:
+    The effect of an event depends on the state of its key, in the order of the source:
 
-    | event | key not seen yet | a row | a tombstone |
+    | event | key not seen yet | key has a row | key has a tombstone |
     |---|---|---|---|
-    | insert, read, or update to this key | its row | its row | its row |
-    | the same with some columns only | its row, over gold's (`base`) | its row, over that one | hold ROW_MISSING |
-    | delete, or update that leaves this key | tombstone | tombstone | tombstone |
-    | the same sequence and partition again | | duplicate, nothing | duplicate, nothing |
-    | of another partition, if sequences do not compare | | hold ORDER_UNDEFINED | hold ORDER_UNDEFINED |
+    | insert, read, or update to this key | new row | new row | new row |
+    | partial image | new columns over gold's row (`base`) | new columns over the row | hold ROW_MISSING |
+    | delete, or update to another key | tombstone | tombstone | tombstone |
+    | sequence and partition of the last event | | duplicate, no effect | duplicate, no effect |
+    | another partition, if sequences do not compare | | hold ORDER_UNDEFINED | hold ORDER_UNDEFINED |
 
-    An update that changes its key leaves one key and arrives at another at one sequence. If one statement swaps keys, a
-    row can arrive at a key before that key's own row leaves. The current row is then not the leaving row, and it stays.
+    An update of a key removes the row of the old key and adds a row of the new key at one sequence. If one statement
+    swaps keys, a row can get a key before the earlier row of this key leaves it. Then the new row of the key stays.
     """
     folded = over or Folded()
     owner: dict[Key, RowEvent] = {}
@@ -215,7 +217,7 @@ def fold_keys(
                     folded,
                     event,
                     "ORDER_UNDEFINED",
-                    f"partitions {before.part} and {event.part} both write the same key",
+                    f"partitions {before.part} and {event.part} both have changes of one key: their order is not known",
                 )
             if touches:
                 folded.touched.add(key)
@@ -244,12 +246,12 @@ def _count_applied(folded: Folded, applied: list[tuple[RowEvent, Key]], owner: M
 
 
 def _gave_way(here: Winner, leaving_row: LeavingRow) -> bool:
-    """Say whether the leaving row is an earlier row of this key, and the current row moved here before it left."""
+    """Return whether the leaving row is an earlier row of this key that the current row `here` already replaced."""
     return here.moved and here.row is not None and (here.over_another or _is_another(leaving_row, here.row))
 
 
 def _is_another(leaving_row: LeavingRow | None, row: Values) -> bool:
-    """Say whether a leaving row, as far as it is known, differs from this row."""
+    """Return whether a leaving row differs from `row` in a column that its image shows."""
     known = None if leaving_row is None else leaving_row()
     return known is not None and any(
         value is not ABSENT and value is not mine and value != mine for value, mine in zip(known, row, strict=True)
@@ -257,11 +259,11 @@ def _is_another(leaving_row: LeavingRow | None, row: Values) -> bool:
 
 
 def _continued(coming: Winner, key: Key, last: Winner | None) -> Winner:
-    """Complete a partial row from the state before it, from the fold or gold. RowMissing if the row was deleted."""
+    """Complete a partial row from the last state of its key, or else from gold. RowMissing if the row was deleted."""
     if last is None:
         return replace(coming, base=key)
     if last.row is None or coming.row is None:
-        raise RowMissing(f"a change contains only some columns of the row {key!r}, and the row was deleted before")
+        raise RowMissing(f"a change contains only some columns of the row {key!r}, and an earlier change deleted it")
     row = _merged(coming.row, last.row)
     return replace(coming, row=row, base=last.base if ABSENT in row else None)
 
@@ -273,9 +275,10 @@ def _merged(row: Values, under: Values) -> Values:
 def fold_bag(
     events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, over: Folded | None = None
 ) -> Folded:
-    """Count equal rows of a table without a key: inserts minus deletes. A negative count is kept.
+    """Count equal rows of a table without a key: inserts minus deletes. The count can be negative.
 
-    The same sequence again is a redelivery, except for rows of a full load, which may all have the same sequence.
+    If two events have the same sequence, the second one is a redelivery. Rows of a full load are an exception, because
+    they may all have the same sequence. `over` is an earlier fold to which the events are added.
     """
     folded = over or Folded()
     last: RowEvent | None = None
@@ -305,7 +308,7 @@ def _is_again(event: RowEvent, standing: Winner | None) -> bool:
 def _whole(
     readable: Iterable[tuple[RowEvent, RowAction]], folded: Folded
 ) -> Iterable[tuple[RowEvent, RowAction, bool]]:
-    """Yield complete events, each with whether it touches gold. A half without its other half gets its verdict here."""
+    """Yield whole events, each with whether gold may have to change. A lone half gets the verdict `pending` here."""
     found = list(readable)
     alone = unpaired(event for event, _ in found)
     counted = {event.pair for event, _ in found if event.half is not None and event.counted}
@@ -323,7 +326,7 @@ def _whole(
 def _readable(
     events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, folded: Folded
 ) -> Iterable[tuple[RowEvent, RowAction]]:
-    """Yield, in order, the events that count and can be read. All others get their verdict here."""
+    """Yield, in order of arrival, the events that count and can be read. Other events get their verdict here."""
     for event in sorted(events, key=lambda event: event.arrival):
         verdict = bounds.verdict(event)
         if verdict is not None:
@@ -340,7 +343,7 @@ def _readable(
 
 
 def _stop(folded: Folded, event: RowEvent, code: str, reason: str) -> None:
-    """Record the lowest position at which rows stop the table."""
+    """Hold the table at this event, unless it is already held at a lower position."""
     if folded.hold is None or (folded.hold.position is not None and event.sequence < folded.hold.position):
         row = row_text(event)
         folded.hold = Hold(code, reason, event.sequence, event.part, row, REMEDY_ROW)

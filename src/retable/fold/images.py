@@ -1,4 +1,4 @@
-"""Convert row images of any epoch to rows of the final schema, by column identity and not by the current name."""
+"""Convert row images of any epoch to rows of the final schema. Columns are matched by identity, not by name."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,10 @@ _Types = tuple[tuple[str, str | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How the columns of one kind of image are read. `has_numbers`: some columns read JSON numbers in another way."""
+    """How the columns of images with the same epoch and types are read.
+
+    `has_numbers` is True if some cells read JSON numbers differently from texts.
+    """
 
     cells: list[Cell]
     has_numbers: bool
@@ -33,11 +36,11 @@ class _Plan:
 
 @dataclass(slots=True, kw_only=True)
 class TableReader:
-    """Read the row events of one table.
+    """Reads the row events of one table as rows of its final schema.
 
-    `keys` are source column names of the final schema. Empty: the table has no key, and whole rows stand for it.
-    `columns` are the columns of the result rows, by default the final ones. If other columns are given, `key_ids` gives
-    the identities of the key columns.
+    `keys` has the source names of the key columns in the final schema; it is empty if the table has no key, and whole
+    rows are compared. `columns` are the columns of the result rows, by default those of the final schema. If `columns`
+    is given, `key_ids` must have the identities of the key columns.
     """
 
     history: TableHistory
@@ -72,7 +75,10 @@ class TableReader:
             )
 
     def read(self, event: RowEvent) -> RowAction:
-        """Give what the event does. MessageError rejects this row, TableError holds the table here."""
+        """Return what the event does to the table.
+
+        Raise MessageError if the row must go to quarantine, and TableError if the table must be held at this event.
+        """
         if self._shards:
             return self._shards[event.shard].read(event)
         self._check_order(event)
@@ -96,22 +102,26 @@ class TableReader:
         return RowAction(old, key, after, partial_of(self._leaving_row, event))
 
     def sides(self, event: RowEvent) -> tuple[Values | None, Values | None]:
-        """Give the reader's columns before and after an event. ABSENT: not in the image; None: no image."""
+        """Return the row before and after an event, with this reader's columns.
+
+        A row is None if the event has no such image. A column that the image does not have is ABSENT.
+        """
         before = None if event.before is None else self._row(event, event.before, partial=True)
         goes = event.op == "DELETE" or event.after is None
         return before, None if goes else self._row(event, event.after, event.partial)
 
     def of(self, shard: str | None) -> "TableReader":
-        """Give the reader for the rows of a shard, or this reader if the table has no shards."""
+        """Return the reader for the rows of a shard, or this reader if the table has no shards."""
         return self._shards[shard] if self._shards else self
 
     def image_names(
         self, types: Mapping[str, str | None], first: Sequence, last: Sequence
     ) -> dict[str, tuple[str, str | None]] | None:
-        """Give the name and type of each column in images; None if some value differs from the column's value now.
+        """Return the name and type in the message of each column, by column identity; None if rows are not plain.
 
-        They differ if the rows are of two epochs, if a column changed its type later, replaced another column or was
-        dropped, or if a number and a text mean different values.
+        Rows with sequences from `first` to `last` are plain if their values need no conversion: all rows are of one
+        epoch, no column changed its type later, replaced another column or was dropped, and no column reads a JSON
+        number differently from a text. `types` has the types in the message by column name.
         """
         epoch = self.history.epoch_of(first)
         if self.history.epoch_of(last) != epoch:
@@ -132,21 +142,21 @@ class TableReader:
         return wire
 
     def _leaving_row(self, event: RowEvent) -> Values | None:
-        """The row that leaves its key. None if its other columns cannot be read, which is no error."""
+        """Return the old row of an update that changes the key; None if one of its columns cannot be read."""
         try:
             return self._row(event, event.before, partial=True)
         except (MessageError, TableError):
             return None
 
     def _read_whole(self, event: RowEvent, after: Values | None) -> RowAction:
-        """What an event does to a table without a key, whose whole rows are compared."""
+        """Return what an event does to a table without a key. Whole rows are compared there."""
         if after is not None and ABSENT in after:
             raise KeyUnknown("a change contains only some columns, and the table has no key to find its row")
         comes_alone = event.op in ("INSERT", "READ") or event.half == "after"
         return RowAction(None if comes_alone else self._row(event, event.before), None, after)
 
     def key_of(self, row: Values) -> Key:
-        """Give the key's values of a row of the final schema."""
+        """Return the values of the key columns of a row."""
         return tuple(row[index] for index in self.key_columns)
 
     def _key(self, row: Values) -> Key:
@@ -161,17 +171,17 @@ class TableReader:
         clash = ordering_clash(self.history.changes, event.part, event.sequence.epoch)
         if clash is not None:
             raise OrderUndefined(
-                f"a row of partition {event.part} and a statement of partition {clash.part} at {clash.position}:"
-                f" it is not known which came first ({clash.statement[:200]})"
+                f"a row came in partition {event.part}, and a statement in partition {clash.part} at {clash.position}:"
+                f" their order is not known ({clash.statement[:200]})"
             )
 
     def _row(self, event: RowEvent, image: str | None, partial: bool = False, keys_only: bool = False) -> Values:
-        """Read an image. A column that it leaves out is null, or absent in a partial image.
+        """Read a row image. A column that the image does not have is null or, if the image is `partial`, ABSENT.
 
-        `keys_only`: read only the key of a row that leaves; other columns are null.
+        If `keys_only` is True, read only the key columns; all other columns are None.
         """
         if image is None:
-            raise BadValue(f"{event.op} without the row image that it needs")
+            raise BadValue(f"the {event.op} event does not have the row image (before or after) that it needs")
         raw_values = read_image(image)
         types: _Types = tuple(event.types.items()) if event.types is not None else tuple((n, None) for n in raw_values)
         epoch = self.history.epoch_of(event.sequence)
@@ -203,17 +213,20 @@ class TableReader:
         return _Plan(found, any(cell.number is not None for cell in found))
 
     def wire(self, epoch: Epoch, types: Mapping[str, str | None]) -> dict[str, tuple[str, str | None]]:
-        """Give the name and type in the message of each column of an epoch, by identity.
+        """Return the name and type in the message of each column of an epoch, by column identity.
 
-        BadValue for an unknown column, NameClash if two names differ by case only and mean one column.
+        `types` has the types in the message by column name. Raise BadValue if the epoch does not have a column, and
+        NameClash if two names differ only by case and mean the same column.
         """
         found: dict[str, tuple[str, str | None]] = {}
         for name, kind in types.items():
             column = epoch.column(name)
             if column is None:
-                raise BadValue(f"column {name!r} is not a column of {self.history.name}")
+                raise BadValue(f"the row has a column {name!r}, which {self.history.name} does not have")
             if column.id in found:
-                raise NameClash(f"columns {found[column.id][0]!r} and {name!r} of one row differ only by case")
+                raise NameClash(
+                    f"a row has the columns {found[column.id][0]!r} and {name!r}: the names differ only by case"
+                )
             found[column.id] = name, kind
         return found
 
@@ -223,27 +236,32 @@ def _is_read_alike(was: Column, column: Column) -> bool:
 
 
 def key_columns(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
-    """Give the positions of the key's columns in the final schema. KeyUnknown if one is missing."""
+    """Return the indices of the key columns in the final schema. Raise KeyUnknown if one of them is missing."""
     names = [column.name.lower() for column in history.final.columns]
     missing = [key for key in keys if key.lower() not in names]
     if missing:
-        raise KeyUnknown(f"key column {missing[0]!r} is not a column of {history.name}")
+        raise KeyUnknown(f"the key column {missing[0]!r} is not a column of {history.name}")
     return [names.index(key.lower()) for key in keys]
 
 
 def ordering_clash(changes: Iterable[AppliedChange], part: str | None, epoch: int) -> AppliedChange | None:
-    """Give the first change that orders rows but came in another partition of the source epoch: no order is known."""
+    """Return the first schema change whose order relative to rows is not known; None if there is none.
+
+    The rows are of partition `part` and source epoch `epoch`. Their order is not known if the schema change came in
+    another partition of the same source epoch.
+    """
     return next((c for c in changes if c.orders_rows and c.part != part and c.position.epoch == epoch), None)
 
 
 def undeclared_columns(
     events: Iterable[RowEvent], history: TableHistory, type_of: Callable[[str, str | None], tuple[str | None, GoldType]]
 ) -> list[InferredColumn]:
-    """Give the undeclared columns of images, each once, at the start of its epoch.
+    """Return the undeclared columns of row images: those that no statement declared.
 
-    `type_of` gives the source type (if messages name it) and the gold type for a column name and the type in the
-    message. The result does not depend on the order of `events`: the lowest event decides, and the type holds the
-    values of all events. A column that only images show is given again if they need a wider type.
+    Each column is returned once for each epoch, from the start of the epoch on. An undeclared column that is already
+    known is returned again if the images need a wider type. `type_of` returns the source type (None if messages do not
+    name it) and the gold type for a column name and the type in the message. The result does not depend on the order of
+    `events`: the event with the lowest sequence decides, and the type holds the values of all events.
     """
     images: dict[tuple[Sequence | None, _Types], RowEvent] = {}
     for event in events:
@@ -269,7 +287,7 @@ def undeclared_columns(
 
 
 def _inferred_columns(history: TableHistory) -> dict[str, InferredColumn]:
-    """The columns that only images show, each as it is in its first epoch, by identity."""
+    """Return the undeclared columns that are already known, each as it is in its first epoch, by column identity."""
     found: dict[str, InferredColumn] = {}
     for epoch in history.epochs:
         for each in epoch.columns:
@@ -279,7 +297,7 @@ def _inferred_columns(history: TableHistory) -> dict[str, InferredColumn]:
 
 
 def _both(one: tuple[InferredColumn, bool], other: tuple[InferredColumn, bool]) -> tuple[InferredColumn, bool]:
-    """Combine a column from two images. An image that gives a type has priority over one that does not."""
+    """Combine an undeclared column from two images. An image that names a type has priority over one that does not."""
     (column, is_typed), (seen, is_typed_there) = one, other
     if is_typed != is_typed_there:
         return one if is_typed else (replace(column, source_type=seen.source_type, type=seen.type), True)
@@ -290,5 +308,5 @@ def _both(one: tuple[InferredColumn, bool], other: tuple[InferredColumn, bool]) 
 
 
 def _tells(wire: str | None) -> bool:
-    """Say whether the type in a message gives the type of a column."""
+    """Return whether the type in a message determines the type of the column."""
     return wire is not None and not (is_baseline(wire) and baseline_type(wire) is None)

@@ -1,4 +1,4 @@
-"""Fold tables whose primary key changed: rows use the key of their time, and get the new key at the change."""
+"""Fold tables whose primary key changed: rows are folded by their former key, and get the new key at the change."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,14 +14,14 @@ from retable.schema_history.history import Column, Hold, TableHistory
 
 
 class FormerKey(NamedTuple):
-    """The key of rows up to `end`. No columns: whole rows are the key."""
+    """The key columns of rows with sequences up to `end`; empty if the table had no key then."""
 
     end: Sequence
     columns: tuple[Column, ...]
 
 
 class KeyChange(NamedTuple):
-    """Rows up to `end`, read with the key of their time."""
+    """The reader of rows with sequences up to `end`. It uses the key that the table had then."""
 
     end: Sequence
     reader: TableReader
@@ -29,14 +29,14 @@ class KeyChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Carried:
-    """A row that exists at a change of the key. `touched`: counted events refer to it."""
+    """A row that exists when the key changes. `touched` is True if counted events changed it."""
 
     winner: Winner
     touched: bool
 
 
 class _NotKeyed(Exception):
-    """Under the next key, an existing row has no key value, or two rows have the same key."""
+    """Existing rows cannot get the next key: a row has no value in a key column, or two rows have the same key."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
@@ -45,7 +45,7 @@ class _NotKeyed(Exception):
 
 
 def key_changes_of(former: Iterable[FormerKey], reader: TableReader) -> list[KeyChange]:
-    """Give the readers of former keys. Their rows have the final columns, followed by the dropped key columns."""
+    """Return a reader for each former key. Its rows have the final columns, followed by the dropped key columns."""
     former = list(former)
     final = reader.history.final.columns
     here = {column.id for column in final}
@@ -69,8 +69,9 @@ def _reader(like: TableReader, key: tuple[Column, ...], columns: tuple[Column, .
 def fold_key_changes(events: Iterable[RowEvent], former: Seq[KeyChange], reader: TableReader, bounds: Bounds) -> Folded:
     """Reduce events to the last state of each key of the final schema.
 
-    At a change of the key, the existing rows get the new key. If a row has no value in it, or two rows share it, the
-    table is held at the statement that changed the key.
+    `former` has the readers of former keys, the oldest first. When the key changes, the existing rows get the new key.
+    If a row has no value in a key column, or two rows have the same key, the table is held at the statement that
+    changed the key.
     """
     if not former:
         return _fold(events, reader, bounds, Folded())
@@ -96,7 +97,7 @@ def _fold(events: Iterable[RowEvent], reader: TableReader, bounds: Bounds, folde
 
 
 def _keyed_anew(folded: Folded, before: TableReader, after: TableReader) -> Folded:
-    """The existing rows under the next key. The counts stay."""
+    """Return the existing rows by the next key. The verdicts and rejects stay. Raise _NotKeyed if this fails."""
     anew = Folded(verdicts=folded.verdicts, rejects=folded.rejects, pending=folded.pending, settled=folded.settled)
     counts: Counter[tuple[object, ...]] = Counter()
     for carried in _living(folded, before):
@@ -105,12 +106,13 @@ def _keyed_anew(folded: Folded, before: TableReader, after: TableReader) -> Fold
         key = after.key_of(row) if after.keys else row
         if ABSENT in row:
             raise _NotKeyed(
-                "ROW_MISSING", f"updates contain only some columns of the row {row!r}, and no event contains the others"
+                "ROW_MISSING",
+                f"updates contain only some columns of the row {row!r}, and no event contains the other columns",
             )
         if after.keys and None in key:
-            raise _NotKeyed("KEY_CLASH", f"a row has no value in the key ({', '.join(after.keys)}): {row!r}")
+            raise _NotKeyed("KEY_CLASH", f"a row has no value in the new key ({', '.join(after.keys)}): {row!r}")
         if after.keys and key in anew.winners:
-            raise _NotKeyed("KEY_CLASH", f"two rows have the key {key!r} in ({', '.join(after.keys)})")
+            raise _NotKeyed("KEY_CLASH", f"two rows have the same new key ({', '.join(after.keys)}): {key!r}")
         if after.keys:
             anew.winners[key] = winner
         else:

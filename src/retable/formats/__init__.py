@@ -1,1 +1,1 @@
-"""The message formats: bytes of one message to change events."""
+"""The message formats. Each decodes the bytes of one message to change events."""

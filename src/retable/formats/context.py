@@ -1,4 +1,4 @@
-"""The context of decoding: what is known besides the message."""
+"""What a decoder gets besides the message itself."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,18 +8,19 @@ from retable.model.event import TableName
 
 
 def no_keys(_: TableName) -> tuple[str, ...]:
-    """Know no key of any table."""
+    """Return no key columns: the default of `DecodeContext.keys_of`."""
     return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeContext:
-    """What the settings say about a message's source; `source_format` is a name of docs/formats.md.
+    """What the settings say about the source of a message.
 
-    `keys_of` gives the key columns that the settings, or a dump of the schema, name for a table whose messages name
-    none. A value longer than `max_message` bytes is refused before it is read. `canary` is the table whose rows only
-    prove how far the source is read. `recorded_ms` is when the window was recorded, in epoch milliseconds: no message
-    of the window is younger. `options` are those of the format.
+    `source_format` is the name of a format in docs/formats.md. `source_system` is the database system, if the settings
+    name it. `keys_of` returns the key columns of a table whose messages do not name its key: from the settings, or
+    from a dump of the schema. A message longer than `max_message` bytes is refused before it is read. `canary` is the
+    table whose rows only prove how far the source is read. `recorded_ms` is the time at which the window was recorded,
+    in epoch milliseconds: no message of the window is younger. `options` are the settings that only this format reads.
     """
 
     source_format: str

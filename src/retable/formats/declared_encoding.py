@@ -1,4 +1,4 @@
-"""The encoding of values as text, by the type that a statement declares in the dialect of its database."""
+"""The encoding of values that are written as text, by the type that a statement declares for their column."""
 
 from retable.values.encodings import ClockTime, Day, Encoding, Truth, Untyped, WallClock
 from retable.values.mysql_encoding import base_type, mysql_encoding
@@ -16,9 +16,10 @@ _OTHERS: dict[str, dict[str, Encoding]] = {
 
 
 def declared_encoding_of(declared: str, system: str) -> Encoding:
-    """Give the encoding of values of a declared type; Untyped means the usual encoding of its gold type.
+    """Return the encoding of values of a declared type; Untyped means the usual encoding of its gold type.
 
-    A TIMESTAMP of SQL Server is a row version. A TIMESTAMP of Oracle is a wall clock unless it has a zone.
+    `system` is the database system whose dialect declares the type. A TIMESTAMP of SQL Server is a row version.
+    A TIMESTAMP of Oracle is a wall clock unless it has a zone.
     """
     if system in _MYSQL:
         return mysql_encoding(declared)

@@ -1,4 +1,4 @@
-"""The record that defines a message format; each format's module ends with its own."""
+"""The class `Format`, which defines a message format. The module of each format ends with its `FORMAT`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from retable.values.times import ValueRules
 
 
 def across_the_stream(_: str | None) -> Scope:
-    """Scope of messages that carry their own order, which holds across partitions."""
+    """Return the scope of a format whose messages contain a position: it orders changes across Kafka partitions."""
     return "stream"
 
 
 def inside_a_partition(_: str | None) -> Scope:
-    """Scope of messages without an order: the offset orders all changes."""
+    """Return the scope of a format without such positions: only the offset orders changes, inside a partition."""
     return "partition"
 
 
@@ -42,57 +42,82 @@ def _always(_: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Format:
-    """A message format: its decoder, the encoding of its values, what it needs and what it cannot know."""
+    """A message format: its decoder, the encoding of its values, its settings, and what its messages lack."""
 
     name: str
-    """The name that settings use: docs/formats.md."""
+    """The value of the setting `format`: docs/formats.md lists all of them."""
     version: str
-    """Changes when the events of the same messages change: windows decoded by another version are stale."""
+    """The version of the decoder. It changes if the same messages give other events than before.
+
+    Windows that were decoded by another version are stale.
+    """
     decode: Callable[[RawMessage, DecodeContext], list[ChangeEvent]]
-    """Decode one whole message; MessageError gives the reason if this fails."""
+    """Decodes one whole message. It raises MessageError, with the reason, if the message cannot be decoded."""
 
     encoding: Callable[[str | None], Encoding]
-    """The encoding of values of a type in the message; None is a message without types."""
+    """Returns the encoding of values, by their type in the message; the type is None if messages contain no types."""
     default_type: Callable[[str], GoldType | str | None]
-    """The type of a column that no statement declared, by its type in the message: a gold type, a type's text in the
-    dialect of the source, or None for a type that the format does not know."""
+    """Returns the type of a column that no statement declared, by its type in the message.
+
+    The result is a gold type, or the text of a type in the SQL dialect of the source, or None if the type is unknown.
+    """
     declared_encoding: Callable[[Encoding, str | None, GoldType, ValueRules], Encoding] = _declared_encoding
-    """The encoding that the type in the message leaves open: by the declared type, the gold type and the rules."""
+    """Completes an encoding, if the type in the message does not decide it alone.
+
+    It gets the encoding so far, the declared type (None: undeclared), the gold type and the rules for values.
+    """
     implied_change: Callable[[str, TableName], SchemaChange | None] = _nothing
-    """The meaning of a statement that came without its text, if its `op_raw` alone shows it."""
+    """Returns the schema change of a statement that came without its text; None if `op_raw` does not show it."""
     snapshot_op: str | None = None
-    """The `op_raw` of statements by which a snapshot declares tables, also those of which it captures no row."""
+    """The `op_raw` of statements by which the producer's snapshot declares tables; None if there are none.
+
+    The snapshot also declares tables whose rows it does not capture.
+    """
 
     order_scope: Callable[[str | None], Scope]
-    """The scope of the order of changes, by the database system of the source."""
+    """Returns the scope of the order of changes, by the database system of the source (None: unknown)."""
     partitions_in_order: bool
-    """Whether the producer writes each partition in the order of the source, so that the proof of one partition's
-    freshness holds for all."""
+    """Whether the producer writes all Kafka partitions in the order of the source.
+
+    Evidence of freshness in one partition is then evidence for all partitions.
+    """
     topic_per_table: bool = False
-    """Whether each table has a separate topic, unless a router joins them; messages without rows have other topics."""
+    """Whether each table has a separate topic, unless a router writes several tables to one topic.
+
+    Messages that are not row changes then have separate topics, too.
+    """
     binlog_position: Callable[[str, int], int | None] = _no_binlog
-    """The position in this format's order of a binlog file and an offset in it, as a dump names them."""
+    """Returns the position in the order of this format, from a binlog file and an offset in the file.
+
+    A dump of a database names both. The result is None if the format has no such position.
+    """
     options_decide_numbers: bool = False
-    """Whether the format's options decide how numbers and text of one column are read."""
+    """Whether the result of reading a number or a text depends on the options of the format."""
 
     options: type[FormatOptions] = FormatOptions
-    """The settings of a source that only this format reads; the docstring of each says what it decides."""
+    """The model of the settings that only this format reads. The docstring of each field says what it decides."""
     needs: tuple[str, ...] = ()
-    """The required options."""
+    """The names of the required options."""
     drafts: tuple[Mapping[str, str], ...] = ({},)
-    """Options that `retable init` tries, the strictest first."""
+    """Values of the options that `retable init` tries, the strictest first."""
     untyped: tuple[str, ...] = ()
-    """The options that set the encoding of values in messages without types; `retable init` then writes them."""
+    """The names of the options that decide the encoding of values in messages without types.
+
+    If messages have no types, `retable init` writes these options into the settings.
+    """
     is_own: Callable[[bytes], bool] = _always
-    """Whether a message is of this format and not of another one that decodes alike."""
+    """Returns whether a message is of this format, and not of another format that has the same decoder."""
     marks: tuple[str, ...] = ()
-    """JSON field names that show which format is nearest for messages that do not decode."""
+    """Names of JSON fields of this format.
+
+    If no format decodes the messages, `retable init` names the format whose fields occur most in them.
+    """
 
     time_zone: str
-    """What the setting `time_zone` decides, in words."""
+    """A sentence that says what the setting `time_zone` decides for this format."""
     cannot_tell: tuple[str, ...]
-    """What no message contains, one sentence each as in docs/formats.md."""
+    """The facts that no message contains: one text for each, equal to the list in docs/formats.md."""
 
     def words(self, option: str) -> str:
-        """Say what one of its options decides."""
+        """Return the text that says what an option of this format decides."""
         return docstring_of(self.options, option)

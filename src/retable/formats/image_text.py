@@ -1,4 +1,4 @@
-"""Row images as text: one JSON object whose values are the source's own tokens."""
+"""Row images as text: one JSON object, whose values are the JSON tokens of the message, unchanged."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _NUMBERS = frozenset(bytes([first]) for first in b"-0123456789")
 
 
 def read_image(text: str) -> dict[str, str | None]:
-    """Read an image: strings unescaped, null as None, every other token unchanged (numbers, true, nested JSON)."""
+    """Return the raw values of an image: strings unescaped, null as None, other tokens (numbers, true, …) unchanged."""
     try:
         return _SIMPLE.decode(text)
     except msgspec.ValidationError:
@@ -26,17 +26,17 @@ def read_image(text: str) -> dict[str, str | None]:
 
 
 def numbers_in(text: str) -> frozenset[str]:
-    """The columns of an image whose tokens are numbers."""
+    """Return the names of the columns whose values are JSON numbers."""
     return frozenset(name for name, token in _TOKENS.decode(text).items() if bytes(token)[:1] in _NUMBERS)
 
 
 def write_image(tokens: Mapping[str, Raw | str | None]) -> str:
-    """Write an image from a message's own tokens, unchanged, or from raw values."""
+    """Return an image as text, by column name. Tokens of a message stay unchanged; raw values are written as JSON."""
     return _ENCODER.encode(tokens).decode()
 
 
 def keys_in(images: Sequence[str], keys: tuple[str, ...]) -> list[bytes]:
-    """Write the keys of rows as `key_text` does, reading only the key columns of the images."""
+    """Return the key of each image, as `key_text` writes it, in UTF-8. Only the key columns are read."""
     decoder = images_decoder(keys, frozenset(keys))
     if decoder is None:
         return [key_text(read_image(image), keys).encode() for image in images]
@@ -49,9 +49,10 @@ def keys_in(images: Sequence[str], keys: tuple[str, ...]) -> list[bytes]:
 def images_decoder(
     names: tuple[str, ...], as_tokens: frozenset[str]
 ) -> "msgspec.json.Decoder[list[msgspec.Struct]] | None":
-    """Compile a decoder of these columns in an array of images (`column_0` …); None if msgspec cannot spell a name.
+    """Return a decoder of a JSON array of images that reads only these columns, into fields `column_0`, `column_1` ….
 
-    A column of `as_tokens` gives its tokens. Every other column gives text or null, and no other values may occur.
+    Columns of `as_tokens` are read as tokens. Other columns must be text or null. Return None if a name occurs twice,
+    or has a character that JSON must escape: msgspec cannot read such names.
     """
     if len(set(names)) < len(names) or any(_ESCAPED.search(name) for name in names):
         return None
@@ -62,12 +63,12 @@ def images_decoder(
 
 
 def key_text(image: Mapping[str, str | None], keys: Sequence[str]) -> str:
-    """Write the key of a row as a JSON array of its raw values; a key column that is missing in the image is null."""
+    """Return the key of a row as a JSON array of its raw values; a key column that is not in the image is null."""
     return _ENCODER.encode([image.get(key) for key in keys]).decode()
 
 
 def raw_value_of(token: bytes) -> str | None:
-    """The value of a token: a string unescaped, null as None, any other token unchanged."""
+    """Return the raw value of a JSON token: a string unescaped, null as None, any other token unchanged."""
     if token == b"null":
         return None
     return _STRING.decode(token) if token.startswith(b'"') else token.decode()

@@ -1,8 +1,8 @@
-"""Strict JSON: a text is accepted only if every reader would understand the same.
+"""Read strict JSON: a text is accepted only if every JSON reader would read the same from it.
 
-Refused, with the location: bytes that are not UTF-8, a duplicate name in one object (most readers take the last one
-without an error), NaN and Infinity, half of a surrogate pair, bare control characters, text after the document, and
-anything larger than a message needs to be. A byte order mark is dropped.
+These are refused, and the error names the location: bytes that are not UTF-8, a duplicate name in one object (most
+readers take the last value without an error), NaN and Infinity, half of a surrogate pair, bare control characters,
+text after the document, and everything above the limits in this module. A byte order mark is dropped.
 """
 
 import json
@@ -36,10 +36,10 @@ _T = TypeVar("_T")
 def read_json(
     value: bytes, decoder: msgspec.json.Decoder[_T], unread: Callable[[_T], Iterable[Raw | UnsetType]] | None = None
 ) -> _T:
-    """Read one strict JSON document as the decoder's type; Malformed or TooLarge say what is wrong and where.
+    """Read one strict JSON document as the decoder's type. Malformed or TooLarge say what is wrong and where.
 
-    `unread` gives the parts that a type leaves Raw although it has a field for each name, UNSET if they are missing:
-    this makes the strictness check cheap. The caller must check any other Raw with `check_shared`.
+    `unread` returns the values that the decoder leaves as Raw in fields of the type; a missing value is UNSET. With
+    `unread`, the check for strict JSON is fast. The caller must check every other Raw with `check_shared`.
     """
     value = value.removeprefix(BYTE_ORDER_MARK)
     try:
@@ -53,13 +53,13 @@ def read_json(
 
 
 def check_strict(value: bytes) -> None:
-    """Refuse bytes that are not strict JSON."""
+    """Raise Malformed or TooLarge if the bytes are not strict JSON."""
     if not _is_plain(value):
         check_json(_utf8(value))
 
 
 def check_shared(part: bytes) -> None:
-    """Refuse a part of a message that is not strict JSON; a part shared by adjacent messages is checked once."""
+    """Raise Malformed or TooLarge if a part of a message is not strict JSON. Equal parts are checked once."""
     if len(part) > _LONG_PART:
         check_strict(part)
     else:
@@ -67,7 +67,7 @@ def check_shared(part: bytes) -> None:
 
 
 def check_json(text: str) -> None:
-    """Refuse what is not strict JSON; slower than `_is_plain`, but it gives the reason."""
+    """Raise Malformed or TooLarge if the text is not strict JSON. Slower than `_is_plain`, but with the reason."""
     if not text.strip(" \t\r\n"):
         raise Malformed("the message is empty")
     if not _is_shallow(text):
@@ -77,7 +77,7 @@ def check_json(text: str) -> None:
         if "\\u" in text:
             json.dumps(document, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise Malformed(f"not JSON: {error.msg}", place=f"character {error.pos}") from error
+        raise Malformed(f"the text is not JSON: {error.msg}", place=f"character {error.pos}") from error
     except UnicodeEncodeError as error:
         raise Malformed("a string contains half of a surrogate pair, which is not a character") from error
 
@@ -86,14 +86,14 @@ def _utf8(value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError as error:
-        raise Malformed(f"not UTF-8: {error.reason}", place=f"byte {error.start}") from error
+        raise Malformed(f"the text is not UTF-8: {error.reason}", place=f"byte {error.start}") from error
 
 
 def _is_whole(value: bytes, found: object, unread: Iterable[Raw | UnsetType]) -> bool:
-    """Prove from the parsed result that these bytes contain nothing refused; False proves nothing.
+    """Return True if the parsed result proves that the bytes are strict JSON; False proves nothing.
 
-    Encoding a document again can only make it shorter: by blanks, an escape, the sign of -0, a name without a field, or
-    a value hidden by a duplicate name. A document of the same length therefore has none of them.
+    If the bytes contain blanks, an escape, the sign of -0, a name without a field, or a value hidden by a duplicate
+    name, the result is shorter when it is encoded again. Bytes of the same length contain none of them.
     """
     if len(_ENCODER.encode(found)) != len(value) or not _has_short_parts(value):
         return False
@@ -106,10 +106,10 @@ def _is_whole(value: bytes, found: object, unread: Iterable[Raw | UnsetType]) ->
 
 
 def _is_plain(value: bytes) -> bool:
-    """Prove with a few passes in C that these bytes contain nothing refused; False proves nothing.
+    """Return True if a few passes in C prove that the bytes are strict JSON; False proves nothing.
 
-    In `_LOOSE` the last of equal names wins. A document whose length survives the round trip therefore repeats no name.
-    The same holds if all quotation marks survive, unless an escape hides some of them.
+    `_LOOSE` keeps only the last of equal names. If the document has the same length after it is decoded and encoded
+    again, it repeats no name. The same is true if it has as many quotation marks as before, unless an escape hides one.
     """
     if not _has_short_parts(value):
         return False
@@ -128,7 +128,7 @@ _LOOSE = msgspec.json.Decoder(float_hook=Raw)
 
 
 def _has_short_parts(value: bytes) -> bool:
-    """Whether no name and no number can be too long; a longer number shows at every step of `_STRIDE`."""
+    """Return whether no name and no number can be too long. A too long number shows in a sample of every 100th byte."""
     if len(value) <= MAX_DIGITS:
         return True
     if len(value) > MAX_NAME_LENGTH:
@@ -138,7 +138,7 @@ def _has_short_parts(value: bytes) -> bool:
 
 
 def _is_shallow(text: str) -> bool:
-    """Count brackets outside strings, without recursion; the errors of invalid JSON are left to a parser."""
+    """Return whether brackets outside strings are nested at most MAX_DEPTH deep; invalid JSON is not detected here."""
     if text.count("{") + text.count("[") <= MAX_DEPTH:
         return True
     steps = (1 if bracket in b"{[" else -1 for bracket in _brackets(text))
@@ -146,7 +146,7 @@ def _is_shallow(text: str) -> bool:
 
 
 def _brackets(text: str) -> bytes:
-    """Give the brackets outside strings; a quotation mark inside a string follows an odd number of backslashes."""
+    """Return the brackets outside strings. A quotation mark inside a string follows an odd number of backslashes."""
     outside = text.replace("\\\\", "").replace('\\"', "").split('"')[::2]
     return "".join(outside).encode().translate(None, delete=_NO_BRACKETS)
 

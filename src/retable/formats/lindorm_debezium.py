@@ -1,7 +1,7 @@
 """lindorm_debezium: row changes of Lindorm, as its data subscription writes them to Kafka ("Debezium Format V2.0").
 
-Written by Alibaba Cloud's Lindorm for wide tables (seen: the messages of its documentation, whose `version` is v1.0 or
-v2.0 and has no meaning). One message is one row:
+Written by Alibaba Cloud's Lindorm for wide tables (known from the messages of its documentation, whose `version` is
+v1.0 or v2.0 and has no meaning). One message is one row:
 
     {"schema":{},"payload":{"op":"u","ts_ms":1465491411815,"before":{"id":"1004","name":"Jane"},"after":{"id":"1004"},
      "source":{"version":"v1.0","db":"ld-x","namespace":"default","table":"t","ts_ms":1465491411807}}}
@@ -51,7 +51,7 @@ ROW = "ROW"
 
 _OPS: dict[str, Op] = {"c": "INSERT", "u": "UPDATE", "d": "DELETE", "r": "READ"}
 _FILLED = frozenset({("c", False, True), ("r", False, True), ("u", True, True), ("u", False, True), ("d", True, False)})
-"""Which of the before and after images an operation fills. Other combinations have no meaning."""
+"""The valid combinations: the operation, whether it has a before image, and whether it has an after image."""
 
 _BASE64 = "base64"
 _NULL = Raw(b"null")
@@ -92,7 +92,7 @@ class _Envelope(msgspec.Struct, gc=False):
 
     @property
     def unread(self) -> list[Raw | UnsetType]:
-        """The parts that the types leave unparsed, except the schema part."""
+        """The values that the decoder leaves as raw JSON, except the schema part."""
         payload = self.payload
         return [payload.source.version, *(payload.before or {}).values(), *(payload.after or {}).values()]
 
@@ -114,7 +114,7 @@ class _Schema(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class _SchemaPart:
-    """The types of the columns in the message, and whether all of them are known."""
+    """The types of the columns that a message names; `known` says whether Retable knows all of these types."""
 
     types: dict[str, str]
     known: bool
@@ -169,10 +169,12 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 def _operation(op_raw: str, before: _Row | None, after: _Row | None, name: TableName | None) -> Op:
     op = _OPS.get(op_raw)
     if op is None:
-        raise UnknownOperation(f"the operation {op_raw[:40]!r} is unknown to Lindorm", place="payload.op", table=name)
+        reason = f"`payload.op` is {op_raw[:40]!r}; expected c, u, d or r"
+        raise UnknownOperation(reason, place="payload.op", table=name)
     if (op_raw, before is not None, after is not None) not in _FILLED:
         images = " and ".join(image for image, row in (("before", before), ("after", after)) if row is not None) or "no"
-        raise Malformed(f"{op_raw} is not valid with {images} image", place="payload", table=name)
+        text = f"{op_raw} is not valid with {images} image: c and r have `after`, d has `before`, u at least `after`"
+        raise Malformed(text, place="payload", table=name)
     return op
 
 
@@ -201,7 +203,7 @@ def _problems(
 
 
 def _whole(after: _Row, before: _Row | None) -> _Row:
-    """The row after the change, with NULL for each column that the change deleted."""
+    """Return the row after the change, with NULL for each column that the change deleted."""
     if before is None or before.keys() <= after.keys():
         return after
     return after | {name: _NULL for name in before if name not in after}
@@ -210,10 +212,10 @@ def _whole(after: _Row, before: _Row | None) -> _Row:
 def _check_columns(
     rows: list[_Row], schema_part: _SchemaPart, name: TableName | None, keys: tuple[str, ...] | None
 ) -> None:
-    """Refuse a column that the schema part does not describe; a column only in the schema is deleted, so NULL."""
+    """Raise BadValue if a row has a column that the schema part lacks. A column that a row lacks was deleted: NULL."""
     for row in rows:
         if unknown := row.keys() - schema_part.types.keys():
-            text = f"the column {min(unknown)[:100]!r} of the row is not in the schema part"
+            text = f"the column {min(unknown)[:100]!r} of the row is not in the schema part, which must name them all"
             raise BadValue(text, place="schema", table=name, keys=_touched(rows, keys))
 
 
@@ -241,7 +243,7 @@ def _time(milliseconds: int) -> int | None:
 
 
 def _schema_part(text: bytes) -> _SchemaPart | None:
-    """The types of the schema part, None if it has none; adjacent messages of one table share the same map."""
+    """Return the types that the schema part names, None if it names none. Adjacent messages share the same map."""
     return _read_schema(text) if len(text) > _LONG_SCHEMA else _remembered_schema(text)
 
 
@@ -256,7 +258,7 @@ def _read_schema(text: bytes) -> _SchemaPart | None:
         for column in (part.fields or ()) if part.field in ("before", "after") else ():
             kind = column.name or column.type
             if types.setdefault(column.field, kind) != kind:
-                text_of_both = f"{types[column.field][:40]!r} and {kind[:40]!r}"
+                text_of_both = f"{types[column.field][:40]!r} and {kind[:40]!r} in `schema`"
                 raise Malformed(f"the column {column.field[:100]!r} has the types {text_of_both}", place="schema")
     return _SchemaPart(types, all(kind in _FORMS for kind in types.values())) if types else None
 
@@ -283,12 +285,12 @@ _GOLD_TYPES: dict[str, GoldType] = {
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Give the encoding of values of a type in the message; an unknown type is text."""
+    """Return the encoding of values, by their type in the message. Values of an unknown type are text."""
     return Untyped(base64=True) if wire_type is None else _FORMS.get(wire_type, Text())
 
 
 def default_type(wire_type: str) -> GoldType | None:
-    """Give the gold type of a column; no statement declares one."""
+    """Return the gold type of a column, by its type in the message; None if the type is unknown."""
     return _GOLD_TYPES.get(wire_type)
 
 

@@ -1,15 +1,15 @@
 """maxwell_json: row changes and DDL of MySQL and MariaDB, as Maxwell's daemon writes them to Kafka.
 
-Written by Zendesk's Maxwell (seen: the messages of its documentation, and the source of 1.44). One message is one row
-change or one DDL statement:
+Written by Zendesk's Maxwell (known from the messages of its documentation, and from the code of 1.44). One message is
+one row change or one DDL statement:
 
     {"database":"shop","table":"t","type":"update","ts":1477053234,"xid":23396,"commit":true,
      "data":{"id":1,"c":"y"},"old":{"c":"x"}}
 
-`data` is the row after the change, for a delete the row before it; `old` lists old values of changed columns. The key
-columns are in `primary_key_columns` if the producer is configured so, else in the Kafka key, in lower case. A statement
-has no `data` but `def`, the resulting table, and `sql`; a statement about several tables comes once for each of them.
-Only the offset gives the order. For users: docs/formats.md.
+`data` is the row after the change; for a delete, it is the row before it. `old` has the old values of changed columns.
+The key columns are in `primary_key_columns` if the producer is configured so. Otherwise they are in the Kafka key, in
+lower case. A statement has no `data`: it has `sql`, and `def`, which is the resulting table. A statement about several
+tables comes once for each table. Only the offset gives the order. For users: docs/formats.md.
 """
 
 import re
@@ -56,7 +56,7 @@ _STATEMENTS = frozenset(f"{what}-{done}" for what in ("database", "table") for d
 _ABOUT_SEVERAL = re.compile(
     r"(?:\s+|/\*(?:[^*]|\*(?!/))*\*/|(?:--|\#)[^\n]*)*+(?:DROP|RENAME)\s+TABLES?\b", re.IGNORECASE
 )
-"""The begin of statements that may be about several tables, after comments."""
+"""Matches the begin of a statement that may be about several tables, after its comments."""
 _SOUND_BITS = 31
 
 _Row = dict[str, Raw]
@@ -65,7 +65,7 @@ _Time = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 
 
 class _Envelope(msgspec.Struct, gc=False):
-    """A whole message, without optional additions of the producer; UNSET is a missing field and equals null."""
+    """A whole message, without fields that the producer adds on request. A missing field is UNSET; it means null."""
 
     type: str
     database: str
@@ -80,7 +80,7 @@ class _Envelope(msgspec.Struct, gc=False):
 
     @property
     def unread(self) -> list[Raw | UnsetType]:
-        """The parts that the types leave unparsed."""
+        """The values that the decoder leaves as raw JSON."""
         return [self.definition, *(self.data or {}).values(), *(self.old or {}).values()]
 
 
@@ -98,14 +98,14 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     if op is not None:
         return [_row_change(envelope, op, message, context)]
     if envelope.type not in _STATEMENTS | _NOTES:
-        raise UnknownOperation(f"the type {envelope.type[:40]!r} is unknown to Maxwell", place="type")
+        raise UnknownOperation(f"`type` is {envelope.type[:40]!r}, which is not a type of Maxwell", place="type")
     return [_other(envelope, message, context)]
 
 
 def _other(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> ChangeEvent:
     is_statement = envelope.type in _STATEMENTS
     if is_statement and not envelope.sql:
-        raise Malformed("the statement has no text", place="sql")
+        raise Malformed("the statement has no text: the field `sql` is missing or empty", place="sql")
     sql = envelope.sql or ""
     # The text names all of its tables, so the copies for each table are recognized as one statement.
     table = None if _ABOUT_SEVERAL.match(sql) else envelope.table or None
@@ -129,9 +129,10 @@ def _row_change(envelope: _Envelope, op: Op, message: RawMessage, context: Decod
     name = known_table(envelope.database, None, table) if envelope.database and table else None
     row, old = envelope.data or {}, envelope.old or {}
     if not row:
-        raise Malformed(f"{envelope.type} has no row", place="data", table=name)
+        raise Malformed(f"{envelope.type} has no row: the field `data` is missing or empty", place="data", table=name)
     if op != "UPDATE" and old:
-        raise Malformed(f"{envelope.type} has a row before the change; only an update has one", place="old", table=name)
+        text = f"{envelope.type} has a row before the change, in `old`: only an update may have this field"
+        raise Malformed(text, place="old", table=name)
     if unknown := old.keys() - row.keys():
         text = f"`old` names the column {min(unknown)[:100]!r}, which `data` does not have"
         raise Malformed(text, place="old", table=name)
@@ -171,15 +172,15 @@ def _keys(
 
 
 def _message_key(message: RawMessage, row: _Row) -> tuple[str, ...] | None:
-    """The key columns that a Kafka key names, in the spelling of the row; None if it names no column of the row."""
+    """Return the key columns that the Kafka key names, as the row spells them; None if the row lacks one of them."""
     if message.key is None:
         return None
     try:
         key = read_json(message.key, _KEY)
     except (Malformed, TooLarge) as error:
         raise Malformed(
-            f"the message's key is not a key of Maxwell: {error.message}; with `output_primary_key_columns=true` at "
-            f"the producer the message itself names the key",
+            f"the Kafka key of the message is not a key of Maxwell: {error.message}; set "
+            f"`output_primary_key_columns=true` in Maxwell, so that each message names its key columns itself",
             place="key",
         ) from error
     if isinstance(key, dict):
@@ -204,29 +205,28 @@ def _positive(milliseconds: int) -> int | None:
 
 
 def encoding(wire_type: str | None) -> Encoding:
-    """Give the encoding of values: messages carry no types, and bytes are base64."""
+    """Return the encoding of values. Messages contain no types, and bytes are base64."""
     return Untyped(base64=True)
 
 
 def default_type(wire_type: str) -> None:
-    """Give no type: until a statement, a dump or the settings declare one, a column is text."""
+    """Return no type: a column is text until a statement, a dump or the settings declare its type."""
 
 
 def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Give the encoding of values of a declared type. Source: the classes of Maxwell's `schema.columndef`."""
+    """Return the encoding of values of a declared type. Source: the classes of Maxwell's `schema.columndef`."""
     if declared is None:
         return encoding
     if base_type(declared) in SHAPES:
-        return (
-            Text() if gold.kind == "string" else Unread('it is well-known text: types = { column = "string" } keeps it')
-        )
+        text_only = 'Maxwell writes it as well-known text; set types = { column = "string" } to keep the text'
+        return Text() if gold.kind == "string" else Unread(text_only)
     match declared_encoding_of(declared, rules.system):
         case Octets(length):
             return Base64(length)
         case LabelSet(labels):
             return LabelArray(labels)
         case Bits(int(width)) if width > _SOUND_BITS:
-            return Unread("Maxwell writes wrong numbers for more than 31 bits")
+            return Unread("Maxwell writes wrong numbers for a BIT of more than 31 bits")
         case Instant():
             return Instant("UTC")
         case Untyped():

@@ -1,15 +1,15 @@
 """ogg_json: row changes of any database, as Oracle GoldenGate for Big Data writes them with its JSON formatter.
 
-Seen: the messages that its documentation prints (12.2 to 19.1), with and without `isMissing` fields. The formatter is
-configured to model operations (`format=json`), one message per operation (`mode=op`):
+Known from the messages that its documentation prints (12.2 to 19.1), with and without `isMissing` fields. The formatter
+is configured to model operations (`format=json`), one message per operation (`mode=op`):
 
     {"table":"QASOURCE.TCUSTORD","op_type":"U","op_ts":"2015-11-05 18:45:39.000000",
      "current_ts":"2016-10-05T10:15:51.310002","pos":"00000000000000004300","primary_keys":["CUST_CODE","ORDER_ID"],
      "before":{"CUST_CODE":"BILL","ORDER_ID":765,"PRODUCT_PRICE":15000.00,"PRODUCT_AMOUNT":3},
      "after":{"CUST_CODE":"BILL","ORDER_ID":765,"PRODUCT_PRICE":14000.00}}
 
-In an update both images have what the trail has: a column that is missing in `after` is unchanged. The order is `pos`,
-the position of the operation in its trail. For users: docs/formats.md.
+In an update, both images have only the columns that the trail has: a column that is missing in `after` is unchanged.
+The order is `pos`, the position of the operation in its trail. For users: docs/formats.md.
 """
 
 import re
@@ -49,11 +49,11 @@ class OggOptions(FormatOptions, frozen=True):
     """The database, if `table` in the messages is owner and table, as for Oracle. Not set: the first part of `table`
     is the database."""
     op_ts_zone: Zone | None = None
-    """The zone of `op_ts`. Messages do not tell it: it is UTC, or the zone of the database."""
+    """The time zone of `op_ts`. Messages do not name it: it is UTC, or the zone of the database."""
 
 
 class _Message(msgspec.Struct, gc=False):
-    """A whole message, without optional additions of templates; UNSET is a missing field and equals null."""
+    """A whole message, without fields that a template may add. A missing field is UNSET; it means null."""
 
     table: str
     op_type: str
@@ -66,7 +66,7 @@ class _Message(msgspec.Struct, gc=False):
 
     @property
     def unread(self) -> list[Raw | UnsetType]:
-        """The parts that the types leave unparsed."""
+        """The values that the decoder leaves as raw JSON."""
         return [*(self.before or {}).values(), *(self.after or {}).values()]
 
 
@@ -82,7 +82,8 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     name = known_table(database, schema, table) if database and table else None
     op = _OPS.get(found.op_type)
     if op is None:
-        raise UnknownOperation(f"the operation {found.op_type[:40]!r} is not known", place="op_type", table=name)
+        reason = f"`op_type` is {found.op_type[:40]!r}; expected I, U, D or T"
+        raise UnknownOperation(reason, place="op_type", table=name)
     before, after = _images(found, op, name)
     keys, origin = _keys(found, op, name, context)
     sequence, scope = _order(found, message, context, name)
@@ -114,7 +115,9 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 
 
 def _parts(text: str, options: OggOptions) -> tuple[str | None, str | None, str | None]:
-    """Database, schema and table of `[[catalog.]schema.]table`; of two parts the settings say what the first one is."""
+    """Return database, schema and table of `[[catalog.]schema.]table`. Of two names, the first is the schema if the
+    option `database` is set, else the database.
+    """
     *names, table = text.split(".", 2)
     if len(names) == 2:
         return names[0] or None, names[1] or None, table or None
@@ -123,7 +126,7 @@ def _parts(text: str, options: OggOptions) -> tuple[str | None, str | None, str 
 
 
 def _images(found: _Message, op: Op, name: TableName | None) -> tuple[_Row | None, _Row | None]:
-    """The rows before and after, without the flags of missing columns; a row without columns counts as no row."""
+    """Return the rows before and after, without the flags of missing columns; a row without columns becomes None."""
     before, after = _row(found.before or {}) or None, _row(found.after or {}) or None
     has = (before is not None, after is not None)
     fits = {
@@ -134,12 +137,13 @@ def _images(found: _Message, op: Op, name: TableName | None) -> tuple[_Row | Non
     }
     if not fits[op]:
         sides = " and ".join(side for side, is_there in zip(("before", "after"), has, strict=True) if is_there) or "no"
-        raise Malformed(f"{found.op_type} is not valid with {sides} image", place="before, after", table=name)
+        text = f"{found.op_type} is not valid with {sides} image: I has `after`, D `before`, U at least `after`, T none"
+        raise Malformed(text, place="before, after", table=name)
     return before, after
 
 
 def _row(image: _Row) -> _Row:
-    """An image without missing columns and without flags `<column>_isMissing`, if each column has such a flag."""
+    """Return an image without its missing columns and their flags `<column>_isMissing`, if each column has a flag."""
     flags = {name for name in image if name.endswith(_MISSING) and name.removesuffix(_MISSING) in image}
     columns = image.keys() - flags
     if not flags or {f"{name}{_MISSING}" for name in columns} != flags:
@@ -163,11 +167,11 @@ def _keys(
 def _order(
     found: _Message, message: RawMessage, context: DecodeContext, name: TableName | None
 ) -> tuple[Sequence, Scope]:
-    """The position of the operation in its trail, or in its partition if the message has no `pos`."""
+    """Return the position of the operation in its trail, or its offset in the partition if the message has no `pos`."""
     if not found.pos:
         return Sequence(context.source_epoch, message.offset, 0), "partition"
     if not _POSITION.fullmatch(found.pos):
-        raise Malformed(f"{found.pos[:40]!r} is not a position in a trail: it must be digits", place="pos", table=name)
+        raise Malformed(f"`pos` is {found.pos[:40]!r}; expected a position in a trail: digits", place="pos", table=name)
     return Sequence(context.source_epoch, int(found.pos), 0), "stream"
 
 
@@ -177,7 +181,8 @@ def _time(text: str | UnsetType | None, zone: str | None, place: str, name: Tabl
     try:
         return _read_time(text, zone)
     except (ValueError, OverflowError):
-        raise Malformed(f"{text[:40]!r} is not a time such as 2015-11-05 18:45:39.0", place=place, table=name) from None
+        reason = f"`{place}` is {text[:40]!r}; expected a time such as 2015-11-05 18:45:39.0"
+        raise Malformed(reason, place=place, table=name) from None
 
 
 @lru_cache(maxsize=1024)
@@ -202,12 +207,12 @@ def _problems(
 
 
 def encoding(wire_type: str | None) -> Encoding:
-    """Give the encoding of values: messages carry no types, and bytes are base64."""
+    """Return the encoding of values. Messages contain no types, and bytes are base64."""
     return Untyped(base64=True)
 
 
 def default_type(wire_type: str) -> None:
-    """Give no type: until a dump or the settings declare one, a column is text."""
+    """Return no type: a column is text until a dump or the settings declare its type."""
 
 
 FORMAT = Format(

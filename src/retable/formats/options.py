@@ -15,7 +15,7 @@ from retable.printable import printable
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Name the nearest of the known names, in words to append; empty if none is near."""
+    """Return `; did you mean …?` with the known name that is nearest to `name`, or an empty text if none is near."""
     near = difflib.get_close_matches(name, known, 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
@@ -47,11 +47,11 @@ Zone = Annotated[str, AfterValidator(_zone)]
 
 
 class FormatOptions(BaseModel, frozen=True, extra="forbid"):
-    """Settings of a source that only its format reads: a format's own model has one field for each of them.
+    """The base of the models of settings that only one format reads; a model has a field for each setting.
 
-    In TOML they stand among the other settings of `[sources.<name>]`. A field that is set makes gold stale, as all of
-    them are part of the settings' fingerprint; those that cannot change a row are named in KEEPS_GOLD, and those that
-    cannot change a type in KEEPS_TYPES.
+    In TOML these settings are among the other settings of `[sources.<name>]`. They are part of the fingerprint of the
+    settings, so a changed value makes gold stale. The exceptions are the fields in KEEPS_GOLD, which cannot change a
+    row. KEEPS_TYPES names the fields that cannot change the type of a column.
     """
 
     KEEPS_GOLD: ClassVar[frozenset[str]] = frozenset()
@@ -59,16 +59,16 @@ class FormatOptions(BaseModel, frozen=True, extra="forbid"):
 
     @classmethod
     def of(cls, options: object) -> Self:
-        """Give options as the model of this format; the defaults if a caller has none (`NO_OPTIONS`)."""
+        """Return options of this class as they are, and the defaults for None or `NO_OPTIONS`. Else raise TypeError."""
         if isinstance(options, cls):
             return options
         if options is not None and options != NO_OPTIONS:
-            raise TypeError(f"{type(options).__name__} are options of another format than {cls.__name__}")
+            raise TypeError(f"{type(options).__name__} are the options of another format; expected {cls.__name__}")
         return cls()
 
     @property
     def leaves_empty_tables(self) -> bool:
-        """Whether gold leaves out a table that only a snapshot declares, until its first row arrives."""
+        """Whether gold has no table for a source table that only a snapshot declares, until its first row arrives."""
         return True
 
 
@@ -76,7 +76,7 @@ NO_OPTIONS = FormatOptions()
 
 
 def docstring_of(model: type[BaseModel], field: str) -> str:
-    """Give the docstring below a field of a model.
+    """Return the docstring below a field of a model, on one line; an empty text if the field has none.
 
     Pydantic's `use_attribute_docstrings` would read the source of all models at each start of a command.
     """
@@ -90,6 +90,6 @@ def docstring_of(model: type[BaseModel], field: str) -> str:
 
 
 def database_of(options: FormatOptions) -> str | None:
-    """Give the database that options name for messages that name none."""
+    """Return the option `database`, for messages that name no database; None if the options do not have it."""
     found = getattr(options, "database", None)
     return found if isinstance(found, str) else None

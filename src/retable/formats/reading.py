@@ -1,7 +1,7 @@
-"""Values of row images to values of gold columns: exactly, or with an error.
+"""Convert values of row images to values of gold columns: exactly, or with an error.
 
-A format gives the encoding of its types (`wire`). The conversion of an encoding is defined once for all formats, in
-`number_values`, `time_values` and `text_values`.
+A format says which encoding the values of a type have (`Format.encoding`). The conversion of each encoding is defined
+once for all formats, in `retable.values`.
 """
 
 from collections.abc import Callable
@@ -53,11 +53,12 @@ _SHOWN = 80
 def value_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None = None
 ) -> Callable[[str | None], Value]:
-    """Compile the reader of one column: raw values of a type in the message to values of a gold type, null to null.
+    """Return a function that converts raw values of one column to values of its gold type; None becomes None.
 
-    `declared` is the type of the column in its statement, for what the message leaves open. A date is days, a timestamp
-    microseconds since 1970. The reader raises BadValue for a value that the gold type does not hold exactly, and
-    ZeroDate for a date with a zero in it if the rules hold such dates.
+    `wire_type` is the type of the column in the message, None if the message names none. `declared` is its type in a
+    statement, which decides what the message does not say. A date becomes days since 1970, a timestamp microseconds
+    since 1970. The function raises BadValue if the gold type cannot hold the value exactly. It raises ZeroDate for a
+    date with a zero in it, if `zero_date` of the rules is `hold`.
     """
     encoding = value_encoding(source_format, wire_type, gold, rules, declared)
     return read_value_of(encoding, wire_type or declared, gold, rules)
@@ -66,7 +67,7 @@ def value_reader(
 def value_encoding(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> Encoding:
-    """Give the encoding of values of a type in the message; `declared` is the column's type in its statement."""
+    """Return the encoding of a column, by its type in the message and its type in a statement (None: it has none)."""
     if wire_type is not None and is_baseline(wire_type):
         return baseline_encoding(wire_type)
     known = find_format(source_format)
@@ -76,9 +77,9 @@ def value_encoding(
 def number_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> Callable[[str | None], Value] | None:
-    """Compile the reader of JSON numbers in a column whose other decimal values are base64.
+    """Return a function that reads JSON numbers, for a column whose other values are decimals in base64.
 
-    None if the encoding allows no such choice.
+    Return None if the message names the type of the column, or if its values are not decimals in base64.
     """
     encoding = value_encoding(source_format, wire_type, gold, rules, declared)
     if wire_type is not None or not isinstance(encoding, Unscaled):
@@ -87,9 +88,10 @@ def number_reader(
 
 
 def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:
-    """Compile the reader of a column's default, which is text of its statement, independent of the message encoding.
+    """Return a function that reads the default value of a column, which is text of its statement.
 
-    Points in time in it use the clock of the source, `time_zone`, not the clock of the message's producer.
+    So the encoding of messages does not matter. Points in time are in the `time_zone` of the source, not in the zone
+    of the producer that writes the messages.
     """
     return read_value_of(
         declared_encoding_of(declared, rules.system), declared, gold, replace(rules, timestamp_zone=rules.time_zone)
@@ -99,7 +101,7 @@ def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable
 def read_value_of(
     encoding: Encoding, spelling: str | None, gold: GoldType, rules: ValueRules
 ) -> Callable[[str | None], Value]:
-    """Compile the reader of values of an encoding; `spelling` is the name of their type in errors."""
+    """Return a function that reads values of an encoding; `spelling` is the name of their type in errors."""
     convert = _converter(encoding, gold, rules)
 
     def read(raw_value: str | None) -> Value:

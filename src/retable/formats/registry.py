@@ -1,4 +1,4 @@
-"""The formats, one line each, and the one entry point from a raw message to change events."""
+"""The formats by name, and the entry point that decodes a raw message to change events."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -24,11 +24,11 @@ _MODULES = {
     "maxwell_json": "maxwell",
     "ogg_json": "ogg",
 }
-"""The module of each format, below this package; its record is `FORMAT`."""
+"""The module of each format, relative to this package. Its `FORMAT` defines the format."""
 
 
 class _Formats(Mapping[str, Format]):
-    """The formats by name. A format is imported when it is first used: together they take a third of a second."""
+    """The formats by name. A format is imported at its first use: to import all takes a third of a second."""
 
     def __getitem__(self, name: str) -> Format:
         return _load(_MODULES[name])
@@ -51,7 +51,7 @@ FORMATS: Mapping[str, Format] = _Formats()
 
 @cache
 def option_readers() -> dict[str, tuple[str, ...]]:
-    """Give every option, and the names of the formats that read it."""
+    """Return the name of every option of a format, with the names of the formats that read it."""
     options = {name: known.options.model_fields.keys() for name, known in FORMATS.items()}
     return {
         each: tuple(name for name in options if each in options[name]) for found in options.values() for each in found
@@ -59,7 +59,7 @@ def option_readers() -> dict[str, tuple[str, ...]]:
 
 
 def find_format(name: str) -> Format:
-    """Give the format of this name; InvalidSetting names the nearest one."""
+    """Return the format with this name. If there is none, InvalidSetting names the format with the nearest name."""
     if name not in FORMATS:
         hint = nearest(name, FORMATS) or f"; the formats are {', '.join(FORMATS)}"
         raise InvalidSetting(f"no format is called {name!r}{hint}", format=name)
@@ -67,17 +67,17 @@ def find_format(name: str) -> Format:
 
 
 def decode_message(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one whole message; MessageError gives the reason if this fails.
+    """Decode one whole message. If it cannot be decoded, MessageError gives the reason.
 
-    One event with a blocking problem blocks its whole message. The facts of Blocked name the problem, the table and the
-    keys that the message touches.
+    If one event has a blocking problem, Blocked is raised for the whole message. The facts of Blocked are the problem,
+    the table of that event, and the keys of all rows in the message.
     """
     found = find_format(context.source_format)
     if message.container_problem is not None:
         raise Malformed(message.container_problem)
     if message.value is not None and len(message.value) > context.max_message:
         raise TooLarge(
-            f"the message has {len(message.value)} bytes; the source's `max_message` is {context.max_message}"
+            f"the message has {len(message.value)} bytes, but `max_message` of the source allows {context.max_message}"
         )
     events = found.decode(message, context)
     for event in events:
@@ -104,8 +104,10 @@ def _blocked(problem: str, event: ChangeEvent, events: list[ChangeEvent]) -> Blo
 
 
 _WORDS = {
-    "TABLE_UNKNOWN": "neither the message nor the source's settings name its table",
-    "KEY_NOT_IN_IMAGE": "a column of the key is not in the row image; check `keys` of the table's settings",
-    "DIALECT_MISMATCH": "the row is not in the field that its dialect uses; check `canal_dialect` of the source",
-    "OLD_DATA_MISALIGNED": "`old` and `data` differ in length, so old images cannot be matched with their rows",
+    "TABLE_UNKNOWN": "neither the message nor the settings of the source name its database and table",
+    "KEY_NOT_IN_IMAGE": "a key column is not in the row image; check `keys` in the settings of the table",
+    "DIALECT_MISMATCH": "of `data` and `old`, the row is in the field that its dialect does not use for it; "
+    "check `canal_dialect` of the source",
+    "OLD_DATA_MISALIGNED": "`old` and `data` have different numbers of rows, so that the rows before the change cannot "
+    "be matched with the rows after it",
 }

@@ -1,17 +1,17 @@
 """shareplex_json: row changes of Oracle, as Quest SharePlex and Alibaba's DTS write them ("SharePlex JSON").
 
-Written by SharePlex's Kafka target and by DTS (seen: the messages printed in DTS's documentation, and Quest's knowledge
-base). One message is one operation of a committed transaction:
+Written by SharePlex's Kafka target and by DTS (known from the messages printed in DTS's documentation, and from Quest's
+knowledge base). One message is one operation of a committed transaction:
 
     {"meta":{"time":"2017-06-16T14:24:34","userid":84,"op":"upd","scn":"14589063118712","rowid":"AAATGpAAIAAItcIAAA",
              "trans":"7.0.411499","seq":1,"size":11,"table":"CL_BIZ1.MIO_LOG","idx":"1/11",
              "posttime":"2017-06-16T14:33:52"},
      "data":{"CNTR_NO":"1171201606"},"key":{"MIO_LOG_ID":"32537893","CNTR_NO":"1171201606syui26"}}
 
-`data` is the new row of an insert, which may leave out null columns, or the old row of a delete. For an update it is
-only the changed columns, and `key` has old values of columns that identify the row. So a missing column in an update is
-unchanged, and a null in it is a null. The order is `scn` and `seq`, as integers. No message names its database, its
-types or its key. For users: docs/formats.md.
+For an insert, `data` is the new row, in which null columns may be missing. For a delete, it is the old row. For an
+update, it has only the changed columns, and `key` has the old values of the columns that identify the row. So a column
+that is missing in an update is unchanged, and a null in an update is a null. The order is `scn`, then `seq`; both are
+integers. No message names its database, its types or its key. For users: docs/formats.md.
 """
 
 import re
@@ -47,7 +47,7 @@ CANNOT_TELL = (
 )
 DRAFTS = ({"database": "unnamed"}, {"database": "unnamed", "table": "unnamed"})
 ROWID = "rowid"
-"""Oracle's address of a row: the key of a table for which the settings name none."""
+"""Oracle's address of a row. It is the key of a table if the settings do not name the key."""
 
 _OPS: dict[str, tuple[Op, Image | None]] = {
     **dict.fromkeys(("ins", "insert"), ("INSERT", "full")),
@@ -97,7 +97,7 @@ class _Message(msgspec.Struct, gc=False):
 
     @property
     def unread(self) -> list[Raw | UnsetType]:
-        """The parts that the types leave unparsed."""
+        """The values that the decoder leaves as raw JSON."""
         meta = self.meta
         return [
             *(meta.scn, meta.seq, meta.userid, meta.size, meta.idx),
@@ -152,23 +152,24 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 
 
 def _table(meta: _Meta, options: SharePlexOptions) -> tuple[str | None, str | None]:
-    """The owner and the table: the texts before and after the first dot."""
+    """Return the owner and the table: the texts before and after the first dot. Without a dot, the owner is None."""
     owner, dot, table = (meta.table or options.table or "").partition(".")
     return (owner or None, table or None) if dot else (None, owner or None)
 
 
 def _operation(meta: _Meta, name: TableName | None) -> tuple[Op, Image | None]:
-    """The operation, written as a code or in words of any case; an operation on a row has an image."""
+    """Return the operation, written as a code or in words of any case, and its image, None if it is not about a row."""
     found = _OPS.get(meta.op.strip().lower().replace("_", " "))
     if found is None:
-        raise UnknownOperation(f"the operation {meta.op[:40]!r} is not known", place="meta.op", table=name)
+        reason = f"`meta.op` is {meta.op[:40]!r}, which is not an operation of SharePlex, such as ins, upd or del"
+        raise UnknownOperation(reason, place="meta.op", table=name)
     return found
 
 
 def _keys(
     found: _Message, name: TableName | None, context: DecodeContext
 ) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
-    """The key of the settings, else the rowid. A rowid is worse, because a row that moves gets another one."""
+    """Return the key that the settings or a dump name, else the rowid: a row that moves gets another rowid."""
     keys = context.keys_of(name) if name is not None else ()
     if keys:
         return keys, "registry"
@@ -177,12 +178,12 @@ def _keys(
 
 
 def _images(found: _Message, image: Image | None, op: Op, name: TableName | None) -> tuple[_Row | None, _Row | None]:
-    """The rows before and after the change, as far as the message has them; only an update may have no columns."""
+    """Return the rows before and after the change, None if a row is missing. Only an update may have no columns."""
     if image is None:
         return None, None
     is_update = op == "UPDATE" and image == "full"
     if not isinstance(found.data, dict) or not (found.data or is_update):
-        raise Malformed(f"{found.meta.op[:40]} has no row", place="data", table=name)
+        raise Malformed(f"{found.meta.op[:40]} has no row: `data` is missing or empty", place="data", table=name)
     if is_update:
         return found.key or {}, found.data
     return (found.data, None) if op == "DELETE" or image == "before_half" else (None, found.data)
@@ -193,34 +194,39 @@ def _with_rowid(row: _Row | None, meta: _Meta) -> _Row | None:
 
 
 def _order(meta: _Meta, message: RawMessage, context: DecodeContext, name: TableName | None) -> tuple[Sequence, Scope]:
-    """The position of the operation in the database's order, or in its partition if the message contains none."""
+    """Return the position of the operation in the order of the database. Without `scn` and `seq`, it is the offset."""
     scn, seq = _digits(meta.scn, "meta.scn", name), _digits(meta.seq, "meta.seq", name)
     if scn is None or seq is None:
         return Sequence(context.source_epoch, message.offset, 0), "partition"
     if seq > _LARGEST_SEQ:
-        raise Malformed(f"{seq} is not a number of an operation in its transaction", place="meta.seq", table=name)
+        reason = f"`meta.seq`, the number of the operation in its transaction, is {seq}; the maximum is {_LARGEST_SEQ}"
+        raise Malformed(reason, place="meta.seq", table=name)
     return Sequence(context.source_epoch, scn, seq), "stream"
 
 
 def _digits(token: Raw | UnsetType, place: str, name: TableName | None) -> int | None:
-    """A number written as a number or as text, with 14 digits or more, which a double would not distinguish."""
+    """Return an integer that is written as a JSON number or as text; None if it is missing or empty.
+
+    It is never a double, which would not distinguish numbers of many digits.
+    """
     text = bytes(token or b"null")
     if text in (b"null", b'""'):
         return None
     found = _DIGITS.fullmatch(text)
     if found is None:
-        raise Malformed(f"{text.decode()[:40]} is not a whole number", place=place, table=name)
+        raise Malformed(f"`{place}` is {text.decode()[:40]}; expected a whole number", place=place, table=name)
     return int(found[1] or found[2])
 
 
 def _time(text: str | UnsetType | None, place: str, name: TableName | None) -> int | None:
-    """A time in UTC, with or without a zone in its text."""
+    """Return a time in epoch milliseconds. It is in UTC, also if its text names no zone."""
     if not text:
         return None
     try:
         return _read_time(text)
     except ValueError:
-        raise Malformed(f"{text[:40]!r} is not a time such as 2017-06-16T14:24:34", place=place, table=name) from None
+        reason = f"`{place}` is {text[:40]!r}; expected a time such as 2017-06-16T14:24:34"
+        raise Malformed(reason, place=place, table=name) from None
 
 
 @lru_cache(maxsize=1024)
@@ -246,12 +252,12 @@ def _problems(
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Give the encoding of values: text or JSON numbers, without a type. In Oracle an empty text is null."""
+    """Return the encoding of values: text or JSON numbers, without a type. An empty text is null, as in Oracle."""
     return EmptyIsNull()
 
 
 def default_type(wire_type: str) -> None:
-    """Give the type of a column. Messages declare none, so a column is text unless another declaration exists."""
+    """Return no type: a column is text until the settings or an imported schema declare its type."""
 
 
 FORMAT = Format(

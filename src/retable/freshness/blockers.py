@@ -38,12 +38,16 @@ ACCEPT_ROWS = "accept-rows"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Before = Callable[[str], Watermarks]
-"""Give the watermarks of the source up to the window before the named one."""
+"""A function that takes the name of a window and returns the watermarks of the source before that window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """The quarantine: the rows of each source table (None: no table is known) in each window."""
+    """Counts of the messages and rows of one source that are in quarantine and not accepted.
+
+    `counts` has, by window, the count of each source table. The key None counts messages and rows without a table
+    name. `landed` has, by window, the number of landed messages. It is filled only if the budget has a share.
+    """
 
     counts: Mapping[str, Counter[TableName | None]]
     landed: Mapping[str, int]
@@ -57,9 +61,9 @@ def read_blockers(
     quarantine: Quarantine,
     before: Before,
 ) -> dict[str, list[Blocker]]:
-    """Give the blockers of these tables of one source, by gold name. Each table has an entry.
+    """Return the blockers of these tables of one source, by gold name. Each table has an entry, which may be empty.
 
-    `moved` are rows that the current settings send to another table than the one that has them.
+    `moved` describes rows that the current settings send to a different table than the table that has them.
     """
     unfinished = read_unfinished(lake, source.name)
     suspects = open_suspects(lake, source)
@@ -97,18 +101,18 @@ def _begun(gold: str, state: GoldState, unfinished: Iterable[Unfinished]) -> Ite
 def _set_back(source: str, gold: str, state: GoldState) -> Iterable[Blocker]:
     """A table whose main branch was rolled back lacks rows, and it is unknown since when."""
     if state.is_set_back:
-        reason = "its main branch was rolled back or moved: the table lacks rows that were written to it"
+        reason = "the main branch of the table was rolled back or moved, so the table lacks rows that a run wrote"
         step = f"`retable plan {source}` shows a window to run again: that run writes all rows of the table again"
         yield Blocker(Cause("MAIN_MOVED", reason, step, table=gold))
 
 
 # --- other settings ----------------------------------------------------------------------------------------------
 def _sent(gold: str, moved: Iterable[RowsElsewhere]) -> Iterable[Blocker]:
-    """A table lacks rows that the settings send to it, or has rows that they send to another table."""
+    """A table lacks rows that the settings send to it, or has rows that the settings send to another table."""
     for each in moved:
         if gold in (each.gold, each.to):
-            reason = f"the settings send the rows of {each.table} to {each.to}; they are still in {each.gold}"
-            step = f"`retable rebuild {gold} --reason ...` builds it from the rows that go into it now"
+            reason = f"the settings send the rows of {each.table} to {each.to}, but the rows are still in {each.gold}"
+            step = f"`retable rebuild {gold} --reason ...` builds the table from the rows that belong to it now"
             yield Blocker(Cause("MOVED", reason, step, table=gold))
             return
 
@@ -122,7 +126,7 @@ def _held(lake: Lake, source: SourceSettings, gold: str, state: GoldState, befor
     window = None if hold.position is None else _held_since(lake, source.name, gold, state.identity, hold)
     cause = Cause(
         "HELD",
-        f"it is held at {hold.place or 'its first row'} ({hold.code}): {hold.words}",
+        f"the table is held at {hold.place or 'its first row'} ({hold.code}): {hold.words}",
         hold.remedy.replace("TABLE", gold),
         table=gold,
         window=window,
@@ -161,7 +165,7 @@ def _held_since(lake: Lake, source: str, gold: str, identity: str, hold: Hold) -
 def _since(rows: Seq[dict[str, Any]], since: Seq[datetime]) -> Seq[dict[str, Any]]:
     """The rows from the run that recorded something at the first of these times, in the order of commits.
 
-    If that run has no row here, it died before it wrote the ledger. Then the clocks decide.
+    If that run has no row here, it died before it wrote the ledger. Then the times of the rows decide.
     """
     if not since:
         return rows
@@ -171,7 +175,7 @@ def _since(rows: Seq[dict[str, Any]], since: Seq[datetime]) -> Seq[dict[str, Any
 
 # --- foreign keys ------------------------------------------------------------------------------------------------
 def _suspected(gold: str, suspects: Seq[SuspectRow], before: Before) -> Iterable[Blocker]:
-    """Rows that the source cannot have any more."""
+    """The table has rows that its source cannot have any more, because of a foreign key."""
     if suspects:
         window = min(row.window for row in suspects)
         cause = Cause("SUSPECT", words_of(suspects), remedy_of(gold), table=gold, window=window)
@@ -187,9 +191,9 @@ def _pending(lake: Lake, source: SourceSettings, gold: str, state: GoldState, be
     waiting = [parse_sequence(text) for text, where in pending.items() if where == window]
     cause = Cause(
         "PENDING",
-        f"half of an update waits for its other half: at {min(waiting)} in the window {window}",
-        f"this ends when the message with the other half is replayed; if the source lost that message, a new full load "
-        f"of the table brings the row, or, if the row in gold is correct, `retable accept-rows {gold} --reason ...`",
+        f"only half of an update has arrived, at {min(waiting)} in the window {window}",
+        f"wait until the message with the other half is replayed; if the source lost that message, load the table "
+        f"again at the source, or, if the row in gold is correct, `retable accept-rows {gold} --reason ...`",
         table=gold,
         window=window,
     )
@@ -197,7 +201,7 @@ def _pending(lake: Lake, source: SourceSettings, gold: str, state: GoldState, be
 
 
 def open_halves(lake: Lake, source: str, state: GoldState) -> dict[str, str]:
-    """Give the pending halves of updates, by sequence, with their windows. Accepted halves are left out."""
+    """Return the window of each pending half of an update, by sequence. Halves that a person accepted are left out."""
     if not state.pending:
         return {}
     accepted = {action.target for action in read_actions(lake, source) if action.action == ACCEPT_ROWS}
@@ -205,13 +209,13 @@ def open_halves(lake: Lake, source: str, state: GoldState) -> dict[str, str]:
 
 
 def half_of(state: GoldState, sequence: str) -> str:
-    """Name the half of an update, as the target of an action."""
+    """Return the name of a pending half of an update, as the `target` of an action has it."""
     return f"{state.identity} half {sequence}"
 
 
 # --- quarantine --------------------------------------------------------------------------------------------------
 def read_quarantine(lake: Lake, source: SourceSettings) -> Quarantine:
-    """Count what is quarantined and not accepted. For a budget by share, also count what the windows landed."""
+    """Count what is in quarantine and not accepted. If the budget has a share, also count the landed messages."""
     rows = read_open(lake, source.name)
     counts: dict[str, Counter[TableName | None]] = defaultdict(Counter)
     for row in rows.group_by(rows.column_names).aggregate([([], "count_all")]).to_pylist():
@@ -226,7 +230,7 @@ def read_quarantine(lake: Lake, source: SourceSettings) -> Quarantine:
 
 
 def beyond_budget(lake: Lake, source: SourceSettings) -> int:
-    """Count the quarantine of windows that have more of it than the budget of some table allows."""
+    """Return how much is in quarantine in windows that exceed the budget for at least one table."""
     quarantine = read_quarantine(lake, source)
     return sum(
         counts.total()
@@ -246,14 +250,15 @@ def _quarantined(
         count = counts[None] + sum(counts[name] for name in names)
         if source.quarantine_budget.allows(count, quarantine.landed.get(window, 0)):
             continue
-        yield Blocker(_beyond(source, f"{count:,} messages or rows of it", window, gold), before(window))
+        yield Blocker(_beyond(source, f"{count:,} messages or rows of the table", window, gold), before(window))
         return
 
 
 def read_unpublished(lake: Lake, source: SourceSettings, quarantine: Quarantine, before: Before) -> list[Blocker]:
-    """Give the blocker of a source itself: the first window that exceeds the budget of a table that gold never had.
+    """Return the blocker of the source itself, or nothing if there is none.
 
-    The settings take that table, so the source is not complete without it. Its other tables are.
+    It is the first window that exceeds the budget for a table that gold never had. The settings include this table, so
+    the source is not complete without it. The blocker does not concern the other tables of the source.
     """
     if not quarantine.counts:
         return []
@@ -273,7 +278,7 @@ def read_unpublished(lake: Lake, source: SourceSettings, quarantine: Quarantine,
 def _beyond(source: SourceSettings, what: str, window: str, gold: str | None) -> Cause:
     return Cause(
         "QUARANTINED",
-        f"{what}, or without the name of a table, are quarantined in the window {window}; the budget is "
+        f"{what}, or without the name of a table, are quarantined in the window {window}: more than the budget "
         f"{source.quarantine_budget}",
         f"`retable quarantine list --source {source.name} --window {window}` shows why; correct the settings, then "
         f"`retable quarantine redecode --source {source.name} --window {window}`; or accept the loss "
@@ -284,7 +289,7 @@ def _beyond(source: SourceSettings, what: str, window: str, gold: str | None) ->
 
 
 def names_ever(lake: Lake, source: str) -> dict[str, set[TableName]]:
-    """Give all names under which the tables of a source were recorded, by identity."""
+    """Return all names that each table of a source was ever recorded with in `ops.tables`, by the table's identity."""
     names: dict[str, set[TableName]] = defaultdict(set)
     for row in scan(lake, lake.find("ops.tables"), source=source).to_pylist():
         names[row["identity"]].add(TableName(row["database"], row["schema"], row["table"]))

@@ -1,4 +1,4 @@
-"""Freshness in the catalog: read facts through pyiceberg, and write watermark records to `ops.watermarks`."""
+"""Read the facts about freshness through pyiceberg, and write watermark records to `ops.watermarks`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -29,12 +29,16 @@ from retable.settings.sources import SourceSettings
 
 
 def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade) -> Verdict:
-    """Judge gold tables by name, or all tables of a source by its name. NotFound if a name is neither."""
+    """Return the verdict on these names. A name is a gold table, or a source, which means all of its tables.
+
+    `through` is the source time that must be complete, `lowest` the lowest grade of evidence that counts. Raise
+    NotFound if a name is neither a gold table nor a source.
+    """
     return judge(_asked_facts(lake, names), through, lowest)
 
 
 def ask_why(lake: Lake, name: str, through: datetime, lowest: Grade) -> tuple[Verdict, list[Cause]]:
-    """Judge a gold table or all tables of a source, and give all causes besides the one of the verdict."""
+    """Return the verdict on a gold table, or on all tables of a source, and all other causes."""
     facts = _asked_facts(lake, [name])
     verdict = judge(facts, through, lowest)
     return verdict, other_causes(facts, verdict, lowest)
@@ -50,18 +54,19 @@ def _asked_facts(lake: Lake, names: Iterable[str]) -> list[SourceFacts]:
 
 
 def read_line(lake: Lake, source: SourceSettings) -> SourceLine:
-    """Give a source's progress by its evidence. It reads no table, so it costs less than a verdict."""
+    """Return how far a source is processed and proven. This reads no gold table, so it costs less than a verdict."""
     return read_progress(lake, source).line
 
 
 def source_of(lake: Lake, name: str) -> SourceSettings:
-    """Give the source of a gold table, or the source of this name. NotFound if the settings do not have it."""
+    """Return the source of a gold table, or the source with this name. Raise NotFound if there is none."""
     if "." not in name:
         return lake.settings.source(name)
     source = _fed_by(lake, name)
     if source not in lake.settings.sources:
         raise NotFound(
-            f"{name} came from the source {source}, which is not in the settings any more: the table stays as it is",
+            f"{name} came from the source {source}, which is not in the settings any more: the table stays as it is; "
+            f"to continue it, add `[sources.{source}]` to the settings again",
             table=name,
             source=source,
         )
@@ -69,12 +74,12 @@ def source_of(lake: Lake, name: str) -> SourceSettings:
 
 
 def read_facts(lake: Lake, source: SourceSettings, tables: Mapping[str, GoldState]) -> SourceFacts:
-    """Read all facts for a verdict on a source and these tables of it."""
+    """Read all facts for a verdict on a source and on these gold tables of the source."""
     return _facts(lake, source, read_progress(lake, source), tables)
 
 
 def tables_of(lake: Lake, source: str) -> dict[str, GoldState]:
-    """Give the recorded state of the gold tables of a source, by gold name."""
+    """Return the recorded state of each gold table of a source, by gold name."""
     states: dict[str, GoldState] = {}
     for row in read_tables(lake, source):
         state = _recorded_state(lake, row)
@@ -84,10 +89,10 @@ def tables_of(lake: Lake, source: str) -> dict[str, GoldState]:
 
 
 def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
-    """Append new watermark records in one commit, and return the facts behind them.
+    """Append the new watermark records of a source and its tables in one commit. Return the facts for the records.
 
-    A watermark record is never taken back: a table gets a new one only if its watermark is later. Nothing is recorded
-    while a window waits to be replayed again.
+    Retable never withdraws a watermark: a new record has a watermark only if it is later. Nothing is recorded while a
+    window was decoded again and waits for its replay.
     """
     progress = read_progress(lake, source)
     states = tables_of(lake, source.name)
@@ -105,9 +110,10 @@ def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
 
 
 def reached_at(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade) -> dict[str, str | None]:
-    """Give, by source, the first window whose cut has everything older than `through` of all these tables.
+    """Return, by source, the first window whose consistent cut has all changes of these tables before `through`.
 
-    None if it is not proven. It is proven for a window if nothing blocked any of these tables up to it.
+    A window is proven if nothing blocked any of these tables up to the window. If no window is proven, it is None.
+    `lowest` is the lowest grade of evidence that counts.
     """
     return {
         source.name: _reached_at(lake, source, tables or [*_taken(lake, source)], through, lowest)
@@ -117,7 +123,7 @@ def reached_at(lake: Lake, names: Iterable[str], through: datetime, lowest: Grad
 
 # --- reading -----------------------------------------------------------------------------------------------------
 def _asked(lake: Lake, names: Iterable[str]) -> list[tuple[SourceSettings, list[str]]]:
-    """The sources of these names, each with the tables asked for. No tables: all tables of the source."""
+    """Return the sources of these names, each with its requested tables. An empty list means all of its tables."""
     tables: dict[str, list[str]] = {}
     for name in names:
         source = source_of(lake, name).name
@@ -148,7 +154,7 @@ def _states(lake: Lake, source: SourceSettings, tables: Sequence[str]) -> dict[s
 
 
 def _recorded_state(lake: Lake, row: TableRow) -> GoldState | None:
-    """The state of a recorded table, with what only its record has. None if the table is not missing."""
+    """Return the state of a table by its record in ops.tables. Return None if the table exists under another name."""
     try:
         table = lake.find(row.gold)
     except DamagedFile as error:
@@ -173,7 +179,7 @@ def _taken(lake: Lake, source: SourceSettings) -> dict[str, GoldState]:
 def _facts(
     lake: Lake, source: SourceSettings, progress: SourceProgress, tables: Mapping[str, GoldState], *, whole: bool = True
 ) -> SourceFacts:
-    """The facts. If the source is not asked for as a `whole`, its own blockers are left out."""
+    """Return the facts. If `whole` is false, the blockers of the source itself are left out."""
 
     def before(window: str) -> Watermarks:
         return watermarks_before(lake, source, progress, window)
@@ -212,7 +218,7 @@ def _moved(lake: Lake, source: SourceSettings) -> list[RowsElsewhere]:
 
 
 def _retired(lake: Lake, source: SourceSettings, table: str, state: GoldState, progress: SourceProgress) -> Blocker:
-    """A table that the settings leave out is complete up to its watermark records from before."""
+    """A table that the settings leave out stays complete up to its last watermark records."""
     promised: Watermarks = progress.tables.watermarks(table)
     if progress.tables.is_free(table):
         promised = {**promised, **progress.lines[0].watermarks}
@@ -222,7 +228,7 @@ def _retired(lake: Lake, source: SourceSettings, table: str, state: GoldState, p
         return Blocker(Cause("RETIRED", reason, f"read {to}", table=table), promised)
     cause = Cause(
         "RETIRED",
-        f"the settings leave {state.table} out of {source.name}: its changes are counted, and not stored any more",
+        f"the settings leave {state.table} out of {source.name}: its changes are counted, but no longer stored",
         f"change `include` and `exclude` of sources.{source.name} so that they take it again; then "
         f"`retable plan {source.name}` shows which windows to run again",
         table=table,
@@ -233,7 +239,7 @@ def _retired(lake: Lake, source: SourceSettings, table: str, state: GoldState, p
 def _again(source: str, window: str) -> Cause:
     return Cause(
         "NOT_REPLAYED",
-        f"the window {window} of {source} was decoded again, with another content, and not replayed since",
+        f"the window {window} of {source} was decoded again with different contents, and not replayed since then",
         f"`retable replay {source} --window {window}`, or clear the task replay of that window",
         window=window,
     )

@@ -6,11 +6,12 @@ from itertools import accumulate
 
 
 def first_whole(window: str, last: str, cuts: Sequence[str], replays: Iterable[tuple[str, str]]) -> str:
-    """Give the first window from `window` on whose cut has all replays up to it, else `last`.
+    """Return the first window, from `window` on, whose consistent cut has the rows of all replays up to that window.
 
-    A run writes the cut of the last replayed window, whatever windows it replays. What was released or replayed again
-    is in no earlier cut. `cuts` are the windows that have a cut, in order. `replays` are pairs of a window and the
-    first cut that has its rows. A window without a cut uses the one before it.
+    If there is none, return `last`. A run always writes the cut of the last replayed window, whichever windows it
+    replays. So the rows of a released table, or of a window that was replayed again, are in no earlier cut. `cuts` are
+    the windows that have a cut, in order. `replays` are pairs of a window and the first cut that has the window's rows.
+    For a window without a cut, the cut before it is used.
     """
     ordered = sorted(replays)
     windows, holding = [name for name, _ in ordered], [*accumulate((cut for _, cut in ordered), max)]

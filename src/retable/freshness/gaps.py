@@ -1,4 +1,4 @@
-"""Rows that gold lacks though each window is replayed: lost positions, and rows that the settings left out.
+"""Find rows that gold lacks although each window is replayed: lost positions, and rows that the settings left out.
 
 A watermark record without a blocker proves that its table lacks nothing up to the record's window. So only later
 windows are read.
@@ -22,14 +22,14 @@ from retable.model.window import PartitionRange, Window, window_start
 from retable.settings.sources import SourceSettings
 
 ACCEPT_LOSS = "accept-loss"
-"""The action by which a person confirms that a loss touched no row of a table. Its target is `Loss.of` the table."""
+"""The action by which a person confirms that lost positions held no change of a table. Its target is a `Loss.of`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Positions of the queue that were gone before `window` was recorded, or before it was landed.
+    """Positions of the queue that were lost before Retable recorded or landed `window`; `positions` is their number.
 
-    A table that started again in the source epoch `whole`, or in a later one, lacks none of them.
+    A table that started again in the source epoch `whole`, or in a later source epoch, lacks none of these positions.
     """
 
     window: str
@@ -37,7 +37,7 @@ class Loss:
     whole: int
 
     def of(self, state: GoldState) -> str:
-        """Name the loss for one table."""
+        """Return the name of this loss for one table, as the `target` of an action has it."""
         return f"{self.window}/{state.identity}"
 
 
@@ -48,9 +48,10 @@ def read_gaps(
     free_until: Callable[[str], str],
     before: Before,
 ) -> dict[str, list[Blocker]]:
-    """Give the blockers of these tables, by gold name. The settings must take the tables.
+    """Return the blockers of these tables, by gold name. The settings must include the tables.
 
-    `free_until` gives the window of the last watermark record without a blocker of a table; "" if there is none.
+    `free_until` takes a gold name. It returns the window of the table's last watermark record without a blocker, or ""
+    if there is no such record.
     """
     if not states:
         return {}
@@ -74,15 +75,16 @@ def read_gaps(
 def open_losses(
     lake: Lake, source: SourceSettings, gold: str, state: GoldState, free_until: Callable[[str], str]
 ) -> list[Loss]:
-    """Give the losses that block a table, oldest first. `free_until` is the one of `read_gaps`."""
+    """Return the losses that block a table, oldest first. `free_until` is the same function as for `read_gaps`."""
     since = {gold: free_until(gold)}
     return _open(lake, source, {gold: state}, since)[gold]
 
 
 def find_losses(windows: Iterable[Window], ledger: Iterable[LedgerRow]) -> list[Loss]:
-    """Give the positions of windows, or between two windows, that were never landed. `windows` are in order.
+    """Return the positions in a window, or between two windows, that were never landed. `windows` are in order.
 
-    A raised source epoch permits such a loss. What was in a topic that was created again is unknown.
+    Retable accepts such a loss if the source epoch was raised. If a topic was deleted and created again, positions
+    between its windows cannot be counted and are left out.
     """
     unlanded = {row.window: row.counts.get("lost", 0) for row in ledger if row.stage == "land" and row.table is None}
     ends: dict[tuple[str, int], PartitionRange] = {}
@@ -131,7 +133,7 @@ def _open(
 
 
 def _counts(row: LedgerRow, state: GoldState) -> bool:
-    """Whether a table that started again at a position would take rows of a window."""
+    """Return whether a window can have rows after the position at which the table started again."""
     highest: list[Position] = [parse_sequence(text) for text in row.highest.values()]
     return state.truncated_at is None or not highest or any(at >= state.truncated_at for at in highest)
 
@@ -143,8 +145,8 @@ def _left_out(source: SourceSettings, gold: str, rows: Sequence[LedgerRow]) -> C
     begin, end = format_time(window_start(first)), format_time(window_start(last) + source.every)
     return Cause(
         "LEFT_OUT",
-        f"{count:,} rows of it in {where} were counted and not stored: the settings left the table out then",
-        f"`retable run {source.name} --from {begin} --to {end}` stores them; if bronze no longer has them, "
+        f"{count:,} rows of the table in {where} were not stored, because the settings left the table out at that time",
+        f"`retable run {source.name} --from {begin} --to {end}` stores these rows; if bronze no longer has them, "
         f"`retable baseline {gold} --from COPY --at P`",
         table=gold,
         window=first,
@@ -155,9 +157,9 @@ def _lost(source: str, gold: str, loss: Loss) -> Cause:
     return Cause(
         "LOST",
         f"{loss.positions:,} positions of {source} were lost before the window {loss.window} was landed: it is not "
-        f"known what they contained for this table",
-        f"`retable baseline {gold} --from COPY --at P`, or `retable resync {gold} --reason …` if its source loads "
-        f"it again; if it had no change there, `retable accept-loss {gold} --reason …`",
+        f"known whether they held changes of this table",
+        f"`retable baseline {gold} --from COPY --at P`, or `retable resync {gold} --reason …` if the source "
+        f"loads the table again; if these positions held no change of it, `retable accept-loss {gold} --reason …`",
         table=gold,
         window=loss.window,
     )

@@ -1,4 +1,4 @@
-"""Turn late tables into incidents: one for each cause, closed when none of its tables is late. No I/O."""
+"""Combine late tables into incidents, one for each cause. It closes when none of its tables is late. No I/O."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from retable.ledger.incidents import Incident
 
 Event = Literal["late", "recovered", "unwatched"]
 PATIENCE = timedelta(minutes=10)
-"""After this time a claim without a notification can be claimed again, because its process has died."""
+"""After this time, a notification that was claimed but not sent can be claimed again: its process has died."""
 
 _BEHIND = ("UNREAD:", "UNDONE:")
 _SEVERITIES = ("info", "warning", "error", "critical")
@@ -19,13 +19,15 @@ _SEVERITIES = ("info", "warning", "error", "critical")
 def judge_incidents(
     known: Sequence[Incident], late: Sequence[LateTable], watched: Mapping[str, Collection[str]], now: datetime
 ) -> list[Incident]:
-    """Give the new and changed incidents. An incident closes only if all its sources were inspected.
+    """Return the new and the changed incidents. `known` are the recorded incidents, `late` what is late now.
 
-    `watched` gives, by inspected source, the names that have an SLA there. A source that is gone has none. A name that
-    is no longer watched leaves its incident. An incident without any other name is `unwatched`, not closed.
+    `watched` has, for each inspected source, its names with an SLA. A name is the source, or `source/table`. A name
+    that lost its SLA is removed from its incident. An incident without a name becomes `unwatched`, not closed. An
+    incident closes only if all of its sources were inspected.
 
-    A source that is behind stays one incident while it catches up, for whichever stage it waits. A name that is late by
-    a new cause is added to that cause's incident. The old incident closes only when none of its names is late.
+    A source that is behind keeps one incident while it catches up, even if the unfinished stage changes. A name that is
+    late by a new cause is added to the incident of that cause. The old incident closes only when none of its names is
+    late.
     """
     current = {incident.id: incident for incident in known if incident.state == "open"}
     before = dict(current)
@@ -38,7 +40,10 @@ def judge_incidents(
 
 
 def due_to_tell(incident: Incident, notifiers: Iterable[str], now: datetime) -> list[tuple[Event, str]]:
-    """Give the notifications that were not sent or recently claimed. The end of an incident goes only to who got it."""
+    """Return the notifications to send: pairs of event and notifier that were neither sent nor recently claimed.
+
+    The end of an incident is sent only to notifiers that got its start.
+    """
     if incident.state == "open":
         wanted: list[tuple[Event, str]] = [("late", notifier) for notifier in notifiers]
     else:
@@ -57,14 +62,14 @@ def claim_key(event: Event, notifier: str) -> str:
 
 
 def sources_of(incident: Incident) -> set[str]:
-    """Give the sources of the names of an incident."""
+    """Return the names of the sources that an incident concerns."""
     return {name.partition("/")[0] for name in incident.names}
 
 
 def _judged(
     incident: Incident, late: Collection[str], watched: Mapping[str, Collection[str]], now: datetime
 ) -> Incident:
-    """An open incident in its current state."""
+    """Return an open incident in its new state: open, closed or unwatched."""
     names = {name: due for name, due in incident.names.items() if _may_be_late(name, watched)}
     if not names:
         return replace(incident, state="unwatched", recorded_at=now)

@@ -1,4 +1,4 @@
-"""Read a source's progress through pyiceberg, from its newest watermark record on: older windows cost nothing."""
+"""Read how far a source is processed and proven. Only windows after its newest watermark record are read."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -23,11 +23,13 @@ _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
 @dataclass(frozen=True, slots=True)
 class SourceProgress:
-    """A source's progress: the line of its last watermark record, then one line for each later replayed window.
+    """How far a source is processed and proven.
 
-    `promised` is when the first line was recorded, `recorded` the end of the last recorded window. `ahead` counts, by
-    partition, the stamps of the last line's window that are ahead of the clock. `tables` are the watermark records of
-    tables.
+    `lines` has the line of the last watermark record, then one line for each window that was replayed later.
+    `promised` is the time at which the first line was recorded, None if there is no watermark record. `stuck` is the
+    first window with an unfinished stage. `recorded` is the end of the last recorded window. `ahead` counts, by
+    partition, the timestamps of the last line's window that are ahead of the clock. `tables` has the watermark records
+    of tables.
     """
 
     lines: tuple[SourceLine, ...]
@@ -42,12 +44,12 @@ class SourceProgress:
         return self.lines[-1]
 
     def free_until(self, table: str) -> str:
-        """Give the window of a table's last watermark record without a blocker; "" if there is none."""
+        """Return the last window through which nothing blocked a table, or "" if there is none."""
         return self.tables.free_until(table, self.lines[0].window)
 
 
 def read_progress(lake: Lake, source: SourceSettings) -> SourceProgress:
-    """Continue the newest watermark record over the later windows, as far as every stage of them is done."""
+    """Read the newest watermark record of a source and continue it over the later windows whose stages are all done."""
     last = last_promised(lake, source.name)
     newest = [] if last is None else read_watermarks(lake, source.name, of_tables=False, window=last)
     tables = TablePromises(read_watermarks(lake, source.name, of_tables=True))
@@ -78,7 +80,7 @@ def read_progress(lake: Lake, source: SourceSettings) -> SourceProgress:
 
 
 def _of_no_table(lake: Lake, source: str, line: SourceLine) -> set[str]:
-    """The partitions that never had a row in any window, in any source epoch."""
+    """Return the partitions that never had a row in any window, in any source epoch."""
     with_rows = {partition_name(row) for row in read_evidence(lake, source) if _tells_of_rows(row)}
     return {name for name, stamps in line.partitions.items() if stamps == Stamps() and name not in with_rows}
 
@@ -88,7 +90,7 @@ def _tells_of_rows(row: EvidenceRow) -> bool:
 
 
 def watermarks_before(lake: Lake, source: SourceSettings, progress: SourceProgress, window: str) -> Watermarks:
-    """Give the watermarks up to the window before, from a line in memory or from its watermark record."""
+    """Return the watermarks of a source up to the window before `window`, from memory or from the watermark record."""
     name = window_name(window_start(window) - source.every)
     if progress.line.window is None or name >= progress.line.window:
         return progress.line.watermarks
@@ -100,10 +102,10 @@ def watermarks_before(lake: Lake, source: SourceSettings, progress: SourceProgre
 
 
 def decoded_anew(lake: Lake, source: str, progress: SourceProgress) -> str | None:
-    """Give the first window of the line whose content in silver changed and that was not replayed since then.
+    """Return the first window whose content in silver changed and that was not replayed since. None if there is none.
 
-    A line is recorded only while there is no such window, so only windows written since the last record count. Silver
-    is read because it changes before any other record of the window.
+    Watermarks are recorded only while there is no such window, so only windows that were written after the last record
+    are checked. Silver is read because it changes before any other record of the window.
     """
     since = None if progress.promised is None else progress.promised - CLOCKS_APART
     last = progress.line.window or ""

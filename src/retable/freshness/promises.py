@@ -1,7 +1,7 @@
-"""The watermark records of single tables, as ops.watermarks keeps them. No I/O.
+"""The watermark records of single tables, as in ops.watermarks. No I/O.
 
-A record of a table is valid until the table's next one. If nothing blocked it (`because` is None), the table is as
-complete as its source in each later window and gets no further record. So many quiet tables add no rows.
+A record is valid until the next record of the same table. If `because` is None, nothing blocked the table. Then the
+table is as complete as its source in each later window and gets no further record. So unblocked tables add no rows.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ from retable.model.evidence import GRADES, Grade
 
 
 class TablePromises:
-    """The watermark records of the tables of one source. `rows` are all records; those of the source are ignored."""
+    """The watermark records of the tables of one source. Records of the source itself in `rows` are ignored."""
 
     def __init__(self, rows: Iterable[WatermarkRow]) -> None:
         self._rows: dict[str, list[WatermarkRow]] = defaultdict(list)
@@ -24,11 +24,11 @@ class TablePromises:
                 self._rows[row.table].append(row)
 
     def is_free(self, table: str) -> bool:
-        """Say whether nothing blocked the table in its last watermark record."""
+        """Return whether the last watermark record of the table says that nothing blocks the table."""
         return table in self._rows and self._rows[table][-1].because is None
 
     def free_until(self, table: str, last: str | None) -> str:
-        """Give the last window through which nothing blocked a table; "" if there is none.
+        """Return the last window through which nothing blocked a table, or "" if there is none.
 
         `last` is the window of the source's last watermark record.
         """
@@ -37,7 +37,7 @@ class TablePromises:
         return max((row.window for row in self._rows.get(table, ()) if row.because is None), default="")
 
     def watermarks(self, table: str) -> dict[Grade, datetime]:
-        """Give the watermarks of a table's own records. If nothing blocks the table, its source may be further."""
+        """Return the watermarks in a table's records, by grade. If nothing blocks it, it may be more complete."""
         found: dict[Grade, datetime] = {}
         for row in self._rows.get(table, ()):
             if row.watermark is not None:
@@ -45,9 +45,9 @@ class TablePromises:
         return found
 
     def first_through(self, table: str, through: datetime, grade: Grade, source: Iterable[str]) -> str | None:
-        """Give the first window in which a table's watermark reaches a time by evidence of a grade.
+        """Return the first window in which the table is complete through a time by evidence of this grade, or None.
 
-        `source` are, in order, the windows in which the watermark of the source reaches it.
+        `source` has, in order, the windows in which the source itself is complete through that time.
         """
         mine, proven = self._rows.get(table, []), list(source)
         for at, row in enumerate(mine):
@@ -61,9 +61,9 @@ class TablePromises:
         return None
 
     def next_rows(self, facts: SourceFacts, last: SourceLine, now: datetime) -> list[WatermarkRow]:
-        """Give the records to write when a source's line continues from the `last` recorded one.
+        """Return the records to write for tables when their source continues from `last`, the line recorded before.
 
-        A newly blocked table gets one record for the last line, and one for now.
+        A table that is newly blocked gets records for `last`, and records for the line of `facts`.
         """
         rows: list[WatermarkRow] = []
         for table, blockers in facts.blockers.items():
@@ -94,7 +94,7 @@ def _rows(
     because: str | None,
     now: datetime,
 ) -> list[WatermarkRow]:
-    """A record for each grade, or one without a watermark if nothing is proven."""
+    """Return a record for each grade, or one record without a watermark if nothing is proven."""
     if line.window is None:
         return []
     kept: Mapping[Grade, datetime | None] = watermarks or {GRADES[-1]: None}

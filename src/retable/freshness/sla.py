@@ -1,4 +1,4 @@
-"""Find what is late by its SLA, from the current watermark."""
+"""Find tables and sources that are late by their SLA, from the current watermarks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateTable:
-    """A table, or a source that has none yet or lacks one, that is not complete through the time of its SLA.
+    """A table that is not complete through the time of its SLA.
 
-    `due` is when the first missing window should have been complete. `key` is equal for all that have one cause.
+    If `table` is None, it is a source without tables, or a source that lacks a table. `due` is the time at which the
+    first missing window should have been complete. `key` names the cause: it is equal for the same cause.
     """
 
     source: str
@@ -44,25 +45,25 @@ class LateTable:
 
 @dataclass(frozen=True, slots=True)
 class SlaInspection:
-    """The late tables of a source, and all its names that have an SLA."""
+    """The result of `inspect_sla`: the late tables of a source, and the names of everything in it that has an SLA."""
 
     late: tuple[LateTable, ...] = ()
     watched: frozenset[str] = frozenset()
 
 
 def due_through(now: datetime, sla: timedelta, every: timedelta) -> datetime:
-    """Give the end of the newest window that must be complete by now."""
+    """Return the end of the newest window that the SLA requires to be complete now. A window is `every` long."""
     ended = now - sla
     return ended - (ended - _EPOCH) % every
 
 
 def find_late(lake: Lake, source: Source, now: datetime) -> list[LateTable]:
-    """Give what is late in a source. Without an SLA, or if the settings leave the table out, nothing is late."""
+    """Return the late tables of a source. A table without an SLA, or left out by the settings, is not late."""
     return [*inspect_sla(lake, source, now).late]
 
 
 def inspect_sla(lake: Lake, source: Source, now: datetime) -> SlaInspection:
-    """Give what is late, and what was inspected: the source itself too, if anything in it has an SLA."""
+    """Return the late tables of a source, and what was inspected: also the source itself, if a table has an SLA."""
     tables = {
         gold: state for gold, state in tables_of(lake, source.name).items() if feeds(lake.settings, source, state)
     }
@@ -85,7 +86,7 @@ def _name(source: str, table: str | None) -> str:
 def _slas(
     source: Source, tables: Mapping[str, GoldState], rules: Mapping[str, TableRules]
 ) -> dict[str | None, timedelta]:
-    """The SLA of each table that has one, or of the source itself while it has no table."""
+    """Return the SLA of each table that has an SLA. While the source has no table, return the SLA of the source."""
     slas: dict[str | None, timedelta] = {}
     for gold, state in tables.items():
         sla = rules[gold].sla or source.sla
@@ -124,7 +125,7 @@ def _late(
 
 
 def key_of(source: Source, cause: Cause) -> str:
-    """Name a cause. All items with one name share one notification."""
+    """Return the key of a cause. Late tables whose causes have the same key share one notification."""
     match cause.code:
         case "BASELINE" | "HELD" | "SUSPECT" | "PENDING" | "MAIN_MOVED" | "MOVED":
             return f"{cause.code}:{source.name}/{cause.table}"
@@ -141,5 +142,5 @@ def key_of(source: Source, cause: Cause) -> str:
 
 
 def place_of(source: Source) -> str:
-    """Give the location of a source's messages. Sources of one broker fail together."""
+    """Return the location of a source's messages: brokers or a folder. Sources of one broker fail together."""
     return source.bootstrap if source.kind == "kafka" else str(source.path)

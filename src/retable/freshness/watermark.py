@@ -1,8 +1,8 @@
 """Compute how far a source is proven, window by window. Pure, so that its laws can be tested.
 
-Evidence with stamp T says that everything of its partition before T came before it, and windows take positions in
-order. If its window and all earlier ones are replayed, gold has everything older than T. A watermark is therefore
-exclusive: gold is complete for all source times *before* it.
+Evidence with the timestamp T proves that all changes of its Kafka partition before T came earlier in the partition.
+Windows take positions in order. So if the window of the evidence and all earlier windows are replayed, gold has all
+changes before T. A watermark is therefore exclusive: gold is complete for all source times *before* the watermark.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,19 +14,19 @@ from retable.model.evidence import GRADES, Grade, accepted
 from retable.model.window import PartitionRange, Window
 
 Watermarks = Mapping[Grade, datetime]
-"""Watermarks by the lowest grade that they accept. A weaker grade gives a later watermark."""
+"""Watermarks by the lowest grade of evidence that they accept. A weaker grade gives a later watermark."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamps:
-    """The latest stamp of each grade in one partition."""
+    """The latest timestamp of each grade of evidence in one partition. A grade without evidence is None."""
 
     heartbeat: datetime | None = None
     canary: datetime | None = None
     row: datetime | None = None
 
     def best(self, lowest: Grade) -> datetime | None:
-        """Give the latest stamp of at least this grade. `drained` has no stamp, so it uses rows."""
+        """Return the latest timestamp of this or a better grade. `drained` has no timestamp, so rows are used."""
         stamps = {"heartbeat": self.heartbeat, "canary": self.canary, "row": self.row, "drained": None}
         return max((at for grade in accepted(lowest) if (at := stamps[grade]) is not None), default=None)
 
@@ -36,10 +36,11 @@ class Stamps:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A source up to one window (None: before the first). Every stage of that window and of all before it is done.
+    """How far a source is proven, up to the window `window`. All stages of this and all earlier windows are done.
 
-    `partitions` has, by `topic/partition`, each partition seen in the newest source epoch, and each older one that the
-    first window of that epoch still has. An older one has no stamp until it has new evidence. All others are dropped.
+    Before the first window, `window` is None. `partitions` has, by `topic/partition`, each partition with evidence in
+    the newest source epoch. It also has each older partition that the first window of this epoch contains. An older
+    partition has no timestamp until new evidence comes. All other partitions are removed.
     """
 
     window: str | None = None
@@ -48,9 +49,10 @@ class SourceLine:
     watermarks: Watermarks = field(default_factory=dict)
 
     def extended(self, window: Window, evidence: Iterable[EvidenceRow], ordered: bool) -> "SourceLine":
-        """Extend the line to the next window. `ordered`: one partition's evidence counts for all (docs/formats.md).
+        """Return the line extended by the next window, with the window's evidence.
 
-        A watermark never goes back, even if a new partition is added or one has no new messages.
+        If `ordered` is true, the evidence of one partition counts for all partitions (docs/formats.md). A watermark
+        never goes back, even if a partition is added or has no new messages.
         """
         rows = list(evidence)
         epoch = max([self.epoch, *(row.epoch for row in rows)])
@@ -66,16 +68,19 @@ class SourceLine:
         return replace(line, watermarks={grade: at for grade, at in marks.items() if at is not None})
 
     def without(self, names: Collection[str]) -> "SourceLine":
-        """Give the same line without these partitions, so that it does not wait for them."""
+        """Return the line without these partitions, so that its watermark does not wait for them."""
         return replace(self, partitions={name: each for name, each in self.partitions.items() if name not in names})
 
     def _standing(self, window: Window) -> Mapping[str, Stamps]:
-        """The old partitions that a window of a new source epoch still has, without stamps."""
+        """Return the old partitions that a window of a new source epoch still has, without timestamps."""
         there = {partition_name(each) for each in window.ranges}
         return {name: Stamps() for name in self.partitions if name in there}
 
     def proven(self, lowest: Grade, ordered: bool) -> datetime | None:
-        """Give what the stamps of the partitions prove together: the latest if they are `ordered`, else the lowest."""
+        """Return the time that the evidence of all partitions proves together, or None if it proves nothing.
+
+        It is the latest timestamp if the partitions are `ordered`, else the earliest. Then every partition needs one.
+        """
         stamps = [each.best(lowest) for each in self.partitions.values()]
         known = [at for at in stamps if at is not None]
         if ordered:
@@ -83,9 +88,9 @@ class SourceLine:
         return min(known) if known and len(known) == len(stamps) else None
 
     def silent(self, lowest: Grade, through: datetime, ordered: bool) -> list[tuple[str, datetime | None]]:
-        """Give the partitions whose evidence does not reach `through`, with their last stamp, lowest first.
+        """Return the partitions without evidence of the time `through` or later, each with its last timestamp.
 
-        If they are `ordered`, only the latest one.
+        The earliest timestamp comes first. If the partitions are `ordered`, return only the partition with the latest.
         """
         last = sorted(
             ((name, stamps.best(lowest)) for name, stamps in self.partitions.items()),
@@ -96,7 +101,7 @@ class SourceLine:
 
 
 def drained(window: Window) -> datetime | None:
-    """Give the end of a window that was recorded after it, and so took everything there was. Else None."""
+    """Return the end of a window that was recorded after its end, so that it has all messages before it. Else None."""
     return window.end if window.recorded_at >= window.end else None
 
 
@@ -105,7 +110,7 @@ def partition_name(of: EvidenceRow | PartitionRange) -> str:
 
 
 def to_rows(source: str, line: SourceLine, now: datetime) -> list[WatermarkRow]:
-    """Give the rows of ops.watermarks for a line, one for each grade."""
+    """Return the rows of ops.watermarks for a line, one row for each grade. `now` is the time of the record."""
     assert line.window is not None
     return [
         WatermarkRow(
@@ -124,7 +129,11 @@ def to_rows(source: str, line: SourceLine, now: datetime) -> list[WatermarkRow]:
 
 
 def from_rows(rows: Sequence[WatermarkRow]) -> SourceLine:
-    """Read a line back. A stamp of a better grade is also in the weaker ones, which changes no watermark."""
+    """Make the line again from its rows of ops.watermarks.
+
+    A row has the best timestamp of its grade or a better grade, so weaker grades may get it too. This changes no
+    watermark.
+    """
     by_grade = {row.grade: row for row in rows}
     some = rows[0]
     return SourceLine(

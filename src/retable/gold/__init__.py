@@ -1,1 +1,1 @@
-"""The Iceberg tables of gold: their state, names and columns, and how to read and write them."""
+"""Read and write the Iceberg tables of gold, and keep their state, names and columns."""

@@ -1,4 +1,4 @@
-"""Gold tables that are lost or have a file that cannot be read: find the damage and make the hold for it."""
+"""Find gold tables that the catalog has lost, or that have an unreadable file, and make holds for them."""
 
 import json
 from collections.abc import Iterable
@@ -20,23 +20,23 @@ REMEDY_DAMAGED = (
     "retable hold release TABLE --retry --reason ..."
 )
 METADATA = "DAMAGED_METADATA"
-"""The code of a hold that is in ops.tables, because the table itself cannot be written."""
+"""Code of the hold of a table with unreadable metadata. It is stored in ops.tables, as the table cannot be written."""
 REMEDY_METADATA = (
     "retable recover, or put the file back from a copy of the lake; then: retable rebuild TABLE --reason ..."
 )
 LOST = Hold(
     "LOST",
-    "the catalog no longer has the table, and changes that came since are not in it",
+    "the catalog no longer has the table, and changes that arrived since it was lost are not in gold",
     None,
     None,
     None,
     "retable rebuild TABLE --reason ... builds it again from silver; if its files still exist, "
     "retable recover puts it back, then: retable hold release TABLE --retry --reason ...",
 )
-"""The hold of a table that a person dropped; it is in ops.tables, too."""
+"""The hold of a table that is in ops.tables but no longer in the catalog. It may be stored in ops.tables, too."""
 LACKS_COMMITS = Hold(
     METADATA,
-    "its newest metadata was damaged, and the metadata before it was used: it lacks its last commits",
+    "the newest metadata file was damaged, so the file before it is used: the last commits of the table are missing",
     None,
     None,
     None,
@@ -45,19 +45,19 @@ LACKS_COMMITS = Hold(
 
 
 def damaged_hold(error: DamagedFile) -> Hold:
-    """The hold of a table with a damaged file: the table stops at its present state."""
+    """Return the hold of a table with a damaged file. The table keeps its present state and takes no more changes."""
     return Hold(DAMAGED, without_remedy(error), None, None, None, REMEDY_DAMAGED)
 
 
 def rows_by_name(rows: Iterable[TableRow]) -> dict[str, TableRow]:
-    """The rows of ops.tables by gold name; if two tables had one name in turn, the live one counts."""
+    """Return the rows of ops.tables by gold name. If a dropped and a live table have one name, use the live table."""
     return {row.gold: row for row in sorted(rows, key=lambda row: row.state != "dropped")}
 
 
 def unread_state(row: TableRow, error: DamagedFile) -> GoldState:
-    """What is known of a table whose metadata cannot be read: it is held, whatever its own state was.
+    """Return the state of a table whose metadata cannot be read, from its row in ops.tables. The state is "held".
 
-    If several source tables go into one, only the metadata names them. Then the error is raised again.
+    Raise `error` again for a gold table of several source tables: only its metadata names these source tables.
     """
     if is_sharded(row.identity):
         raise error
@@ -66,9 +66,10 @@ def unread_state(row: TableRow, error: DamagedFile) -> GoldState:
 
 
 def lost_state(row: TableRow, *, is_fed: bool) -> GoldState | None:
-    """The state of a recorded table that the catalog does not have; None if no such table is expected.
+    """Return the state of a table that is in ops.tables but not in the catalog.
 
-    A table is not expected if its source dropped it, or if the settings no longer feed it.
+    Return None if the table need not exist: the source dropped it, or the settings no longer include it (`is_fed` is
+    False).
     """
     if row.state == "dropped" or not is_fed:
         return None
@@ -76,26 +77,32 @@ def lost_state(row: TableRow, *, is_fed: bool) -> GoldState | None:
 
 
 def recorded_hold(row: TableRow | None) -> Hold | None:
-    """The hold in ops.tables for lost or damaged metadata of a table; the table may lack later changes."""
+    """Return the hold in ops.tables, if it is for a lost table or for damaged metadata. Otherwise return None."""
     hold = None if row is None or row.hold is None else parse_hold(json.loads(row.hold))
     return hold if hold is not None and hold.code in (METADATA, LOST.code) else None
 
 
 def with_recorded_hold(state: GoldState, row: TableRow | None) -> GoldState:
-    """The state of a table; if ops.tables says that the table lacks something, it is held."""
+    """Return the state of a table with the hold that ops.tables has for it (`recorded_hold`), if there is one.
+
+    A hold that the state already has stays.
+    """
     hold = recorded_hold(row)
     return state if hold is None or state.hold is not None else replace(state, state="held", hold=hold)
 
 
 def is_of_lists(error: DamagedFile) -> bool:
-    """Whether the file is a manifest or a manifest list: then no row of the table can be found or removed."""
+    """Return whether the damaged file is a manifest or a manifest list.
+
+    Without this file, Iceberg can neither find nor delete rows of the table.
+    """
     return str(error.facts.get("path", "")).endswith(".avro")
 
 
 def find_damage(lake: Lake, name: str, failure: Exception) -> DamagedFile | None:
-    """Find the damaged file of a table that caused a failure; None if the failure has another cause.
+    """Return the damaged file of the table `name` that caused a failure, or None if the failure has another cause.
 
-    If the failure names no file, read all files of the table: many Java errors name neither file nor damage.
+    Many Java errors do not name the damaged file. In that case all files of the table are read to find it.
     """
     translated = _translated(lake, failure)
     if isinstance(translated, RetableError) and not isinstance(translated, DamagedFile):
@@ -116,7 +123,7 @@ def find_damage(lake: Lake, name: str, failure: Exception) -> DamagedFile | None
 
 
 def damaged_window(lake: Lake, source: str, error: DamagedFile) -> str | None:
-    """The silver window of a damaged file; None if the file is not one of silver's."""
+    """Return the window that a damaged file of silver belongs to. Return None if the file is not in silver."""
     found = find_damage(lake, name := f"silver.{source}", error)
     if found is None:
         return None

@@ -1,4 +1,8 @@
-"""Plan the changes of gold's columns without Iceberg: expand first, contract in the publishing transaction."""
+"""Plan how the columns of a gold table change. This module does not use Iceberg.
+
+First the table is expanded (new columns, wider types). The transaction that publishes the rows then drops, renames and
+orders columns.
+"""
 
 from dataclasses import dataclass
 
@@ -12,19 +16,21 @@ TEMPORARY = "_retable_new_"
 
 
 class RewriteNeeded(Exception):
-    """Iceberg cannot make a column's new values from the present ones: all rows must be written again."""
+    """All rows of a gold table must be written again: Iceberg cannot make a column's new values from the old ones."""
 
 
 class RowsMissing(RewriteNeeded):
-    """A rewrite is needed, but silver lacks rows: windows were decoded without the table."""
+    """A rewrite is needed, but silver does not have all rows: the table was excluded when some windows were decoded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evolution:
-    """The steps from gold's present columns to the final ones.
+    """The steps that change gold's present columns into the final ones.
 
-    Expand: add columns under temporary names, and promote types; a reader sees at most an extra null column. Contract:
-    `drops` are fields to drop, `renames` new names by present name, `order` the final order of present names.
+    The first steps expand the table: drop `leftovers` (columns that a killed run left), make `adds` under temporary
+    names, and do `promotions` of types. A reader then sees at most extra columns that are null. The last steps contract
+    it: `drops` are names of columns to drop, `renames` are pairs of present and new name, and `order` is the final
+    order of present names (empty if it stays). `physical` gives each final column's name between the two.
     """
 
     adds: tuple[tuple[str, Column], ...]
@@ -55,13 +61,14 @@ def plan_evolution(
     names: dict[str, str],
     by_name: bool = False,
 ) -> Evolution:
-    """Plan from the `present` fields (id, name, type, in order) to the `final` columns with their gold `names`.
+    """Plan the steps from the `present` columns of gold to the `final` ones.
 
-    `known` maps fields to columns. `by_name`: a rebuild writes every row again, so a field of the same name and type
-    may be used for a column of another identity. `physical` gives, for each final column, its name between expand and
-    contract. `leftovers` are fields that a killed run left; they are dropped first. Raise LateChange if a column has
-    another type than in gold and only a rebuild can change it, with a new field. Raise RewriteNeeded if such a change
-    loses no value, or if a new column takes the values of a column that gold has.
+    `known` are gold's columns as recorded in its state; they connect Iceberg fields with column identities. `names`
+    gives the gold name by identity. Set `by_name` for a rebuild: all rows are written again, so a field may be reused
+    for a column of another identity that has the same name and a type that fits.
+
+    Raise LateChange if gold has another type for a column, and only a rebuild can change it. Raise RewriteNeeded if the
+    change of type loses no value, or if a new column takes the values of a column that gold has.
     """
     fields = {field_id: (name, kind) for field_id, name, kind in present}
     field_of = {column.id: column.field_id for column in known if column.field_id in fields}
@@ -74,7 +81,10 @@ def plan_evolution(
             if not by_name and (kind.rewrites_to(column.type) or column.text_since is not None):
                 anew.append(f"{name} from {kind} to {column.type}")
             elif not by_name:
-                raise LateChange(f"column {column.name!r} is {column.type}, and gold has {name!r} as {kind}")
+                raise LateChange(
+                    f"column {column.name!r} has the type {column.type} after its statements, but the gold column "
+                    f"{name!r} is {kind}, and Iceberg cannot convert it"
+                )
             del field_of[column.id]
     if anew:
         raise RewriteNeeded(", ".join(anew))
@@ -107,7 +117,7 @@ def plan_evolution(
 
 
 def _source_in(column: Column, field_of: dict[str, int]) -> Column | None:
-    """The column of gold from which a new column takes its values for older rows."""
+    """Return the column of gold whose values a new column shows in older rows. Return None if there is none."""
     while column.fill is not None:
         column = column.fill.of
         if column.id in field_of:

@@ -1,4 +1,4 @@
-"""What the metadata of a gold table contains."""
+"""Read a gold table's state, columns and snapshot from its Iceberg metadata."""
 
 from dataclasses import replace
 
@@ -15,15 +15,16 @@ _HAS_DEFAULTS = 3
 
 
 def state_of(metadata: TableMetadata) -> GoldState | None:
-    """The state in a table's properties, and whether main was set back; None if it is not one of Retable's tables."""
+    """Return the state in a table's properties, with `is_set_back`. Return None if Retable did not create the table."""
     state = from_properties(metadata.properties)
     return None if state is None else replace(state, is_set_back=_is_set_back(metadata))
 
 
 def _is_set_back(metadata: TableMetadata) -> bool:
-    """Whether the last snapshot with written rows is not an ancestor of main: main was rolled back or replaced.
+    """Return whether main was rolled back or replaced after Retable's last write of rows.
 
-    If the ancestors of main have expired, this cannot be found out, and the result is False.
+    This is so if the snapshot in HEAD_PROPERTY is not an ancestor of main. If the ancestors of main have expired, the
+    answer is unknown, and the result is False.
     """
     if HEAD_PROPERTY not in metadata.properties:
         return False
@@ -37,7 +38,7 @@ def _is_set_back(metadata: TableMetadata) -> bool:
 
 
 class GoldMetadata:
-    """The metadata of a table; it changes only when the table is loaded again."""
+    """The Iceberg metadata of a gold table at the time when the table was loaded."""
 
     def __init__(self, metadata: TableMetadata) -> None:
         self._metadata = metadata
@@ -60,19 +61,22 @@ class GoldMetadata:
 
     @property
     def state(self) -> GoldState | None:
-        """The state of the table; None if it is not one of Retable's tables."""
+        """The state of the table, or None if Retable did not create the table."""
         return state_of(self._metadata)
 
     def _own_properties(self) -> dict[str, str]:
         return {key: value for key, value in self._metadata.properties.items() if key.startswith(PREFIX)}
 
     def fields(self) -> list[Field]:
-        """The columns in order: id, name, type (None for a type that no gold column has)."""
+        """Return the columns in order, each as (field id, name, type). If gold has no such type, the type is None."""
         fields = self._metadata.schema().fields
         return [(field.field_id, field.name, parse_gold_type(str(field.field_type))) for field in fields]
 
     def parting(self) -> set[str]:
-        """The columns by which files are or were partitioned: Spark cannot write a table that lost one of them."""
+        """Return the columns of all present and former partition specs.
+
+        If such a column is dropped, Spark can no longer write the table.
+        """
         schema = self._metadata.schema()
         ids = {field.source_id for spec in self._metadata.partition_specs for field in spec.fields}
         return {field.name for field in schema.fields if field.field_id in ids}

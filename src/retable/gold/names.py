@@ -1,8 +1,9 @@
-"""The names that gold gives to namespaces, tables and columns.
+"""Make the names of gold's namespaces, tables and columns from the names in the source.
 
-Letters and digits of any script, `_`, `$` and `-` stay; any other character becomes `_`, and then `__` and 8 hex digits
-of the SHA-256 of the source's spelling follow, so that `a.b` and `a b` stay two names. Lower case is the default
-because several engines see nothing else. No name is ever part of a path.
+Letters and digits of any script, `_`, `$` and `-` stay. Any other character becomes `_`. A name that is changed in this
+way gets a suffix: `__` and 8 hex digits of the SHA-256 of the source's spelling. So `a.b` and `a b` get different
+names. Names are in lower case by default, because several engines accept only lower case. No name is part of a file
+path.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ Case = Literal["lower", "source"]
 
 _MOST_BYTES = 255
 _SUFFIX_BYTES = len("__") + 8
-# The prefix of gold's own columns, which readers leave out.
+# The prefix of Retable's own columns. Readers of gold do not get these columns.
 _RETABLE = "_retable_"
 _SYSTEM_NAMESPACES = frozenset({"bronze", "silver", "statements", "quarantine", "ops"})
 # Columns that Iceberg's readers add; a table column with such a name would be hidden or refused.
@@ -41,7 +42,7 @@ _ROW_ID = "_rds_row_id"
 
 
 def gold_namespace(lake: LakeSettings, table: TableName) -> str:
-    """Name the namespace of a source table: the settings' `gold` pattern, plus `__<schema>` if there is a schema."""
+    """Return the namespace of a source table: the setting `gold`, plus `__<schema>` if the table has a schema."""
     source = lake.gold.format(database=table.database)
     name = lake.gold.format(database=gold_column(table.database, lake.case))
     if table.schema is not None:
@@ -50,14 +51,14 @@ def gold_namespace(lake: LakeSettings, table: TableName) -> str:
 
 
 def gold_table(lake: LakeSettings, table: TableName) -> str:
-    """Name the gold table of a source table, such as `gold_shop.orders`: what every command takes as TABLE."""
+    """Return the gold name of a source table, such as `gold_shop.orders`. Commands take this name as TABLE."""
     return f"{gold_namespace(lake, table)}.{gold_column(table.table, lake.case)}"
 
 
 def gold_column(spelling: str, case: Case = "lower") -> str:
-    """Name the gold column of a source column; a table's own name follows the same rule.
+    """Return the gold name of a source column. Databases, schemas and tables are named by the same rule.
 
-    With `case` "lower", names that differ only by case are equal, unless they have different suffixes.
+    If `case` is "lower", two names that differ only by case get the same gold name, unless they get a suffix.
     """
     if spelling in _ROW_IDS:
         return _ROW_ID
@@ -75,7 +76,7 @@ def _bounded(name: str, spelling: str) -> str:
 
 
 def _marked(name: str, spelling: str) -> str:
-    """Add the suffix; shorten the name if both together are too long."""
+    """Add the suffix to a name. Shorten the name if the result would be too long."""
     kept = name.encode()[: _MOST_BYTES - _SUFFIX_BYTES].decode(errors="ignore")
     digest = hashlib.sha256(spelling.encode(errors="surrogatepass")).hexdigest()
     return f"{kept}__{digest[:8]}"

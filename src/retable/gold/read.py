@@ -1,4 +1,4 @@
-"""Read gold through pyiceberg, without a JVM: it starts fast and is safe in any process."""
+"""Read gold with pyiceberg, without a JVM, so that reading starts fast and works in any process."""
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,10 +23,10 @@ from retable.settings.sources import SourceSettings
 
 _OWN = "_retable_"
 MOST_IN_ORDER = 1_000_000
-"""The most rows that are sorted in memory before they are given."""
+"""`read_rows_in_order` sorts a table in memory if it has at most this many rows."""
 
 SHADOW = "shadow_"
-"""Prefix of the source name of tables that are rebuilt next to gold: these tables are not gold."""
+"""A shadow's source name is this prefix and the name of its source. The tables of a shadow are not gold."""
 
 OnDamage = Callable[[DamagedFile], None]
 
@@ -35,7 +35,7 @@ _SYSTEM = frozenset({"bronze", "silver", "statements", "quarantine", "ops"})
 
 @dataclass(frozen=True, slots=True)
 class PublishedColumn:
-    """A column that a reader of gold sees; `source_name` and `source_type` are the source's own spelling."""
+    """A column that a reader of gold sees. `source_name` and `source_type` are written as in the source."""
 
     name: str
     type: str
@@ -47,7 +47,7 @@ class PublishedColumn:
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A gold table as a reader sees it now: `name` is like `gold_shop.orders`, `rows` does not count deleted rows."""
+    """A gold table as a reader sees it now. `name` is for example `gold_shop.orders`. `rows` is the number of rows."""
 
     name: str
     rows: int
@@ -56,12 +56,12 @@ class PublishedTable:
 
 
 def stop(error: DamagedFile) -> None:
-    """The default handler for a table with a damaged file: raise the error."""
+    """Raise the error. This is the default `damaged` callback of the functions that list gold tables."""
     raise error
 
 
 def list_gold(lake: Lake, damaged: OnDamage = stop) -> list[PublishedTable]:
-    """Give every gold table with its number of rows, by name."""
+    """Return all gold tables with their numbers of rows. `damaged` is called for a table with a damaged file."""
     found = []
     for name, table, state in _walk(lake, damaged):
         try:
@@ -72,14 +72,18 @@ def list_gold(lake: Lake, damaged: OnDamage = stop) -> list[PublishedTable]:
 
 
 def gold_states(lake: Lake, damaged: OnDamage = stop) -> dict[str, GoldState]:
-    """Give the state of every gold table, by name, from its properties; read no data."""
+    """Return the state of each gold table by its name. Only metadata is read.
+
+    `damaged` is called for a table whose metadata cannot be read.
+    """
     return {name: state for name, _, state in _walk(lake, damaged)}
 
 
 def known_states(lake: Lake) -> tuple[dict[str, GoldState], list[DamagedFile]]:
-    """Give the states of all gold tables, also of lost and unreadable ones, with the holds of ops.tables.
+    """Return the states of all gold tables by name, and the errors of the tables whose metadata cannot be read.
 
-    The second value has the errors of all unreadable tables. Tables that ops.tables does not know are only there.
+    The states include tables that the catalog lost and tables that cannot be read, if ops.tables has a row for them.
+    Holds that are recorded in ops.tables are included, too.
     """
     unread: list[DamagedFile] = []
     found = gold_states(lake, unread.append)
@@ -95,7 +99,11 @@ def known_states(lake: Lake) -> tuple[dict[str, GoldState], list[DamagedFile]]:
 
 
 def lost_tables(lake: Lake, states: Iterable[GoldState], unread: Iterable[DamagedFile]) -> dict[str, GoldState]:
-    """Give the states of lost tables by name: recorded tables that are in neither `states` nor `unread`."""
+    """Return the states of lost tables by name.
+
+    A table is lost if ops.tables has it, but neither `states` (tables that were read) nor `unread` (errors of tables
+    that could not be read) has it.
+    """
     there = {(state.source, state.identity) for state in states}
     named = {str(error.facts.get("table")) for error in unread}
     rows = (r for r in read_tables(lake) if (r.source, r.identity) not in there and r.gold not in named)
@@ -103,7 +111,10 @@ def lost_tables(lake: Lake, states: Iterable[GoldState], unread: Iterable[Damage
 
 
 def state_of_lost(lake: Lake, row: TableRow) -> GoldState | None:
-    """Give the state of a recorded table that the catalog does not have; None if no such table is expected."""
+    """Return the state of a table that is in ops.tables but not in the catalog.
+
+    Return None if the table need not exist: the source dropped it, or the settings no longer include it.
+    """
     source = lake.settings.sources.get(row.source)
     return lost_state(
         row, is_fed=source is not None and lake.settings.feeds(source, row.name, is_sharded(row.identity))
@@ -111,7 +122,10 @@ def state_of_lost(lake: Lake, row: TableRow) -> GoldState | None:
 
 
 def find_known(lake: Lake, name: str) -> GoldState:
-    """Give the state of a gold table, also of a lost one; NotFound names the nearest table."""
+    """Return the state of a gold table, also if the catalog lost it.
+
+    If there is no such table, raise NotFound with the name of the most similar table.
+    """
     try:
         return find_gold(lake, name)[1]
     except NotFound:
@@ -121,24 +135,24 @@ def find_known(lake: Lake, name: str) -> GoldState:
 
 
 def find_lost(lake: Lake, name: str) -> GoldState | None:
-    """Give the state of the lost table that is recorded under a name; None if there is none."""
+    """Return the state of the lost table that ops.tables has under this gold name, or None if there is none."""
     row = rows_by_name(read_tables(lake)).get(name)
     return None if row is None else state_of_lost(lake, row)
 
 
 def is_retired(lake: Lake, state: GoldState) -> bool:
-    """Whether the settings no longer take a gold table: they do not have its source, or leave the table out."""
+    """Return whether the settings exclude a gold table, or do not have its source any more."""
     source = lake.settings.sources.get(state.source)
     return source is None or not feeds(lake.settings, source, state)
 
 
 def feeds(settings: Settings, source: SourceSettings, state: GoldState) -> bool:
-    """Whether a source still feeds a gold table according to the settings."""
+    """Return whether the settings still include a gold table of this source, so that it gets new changes."""
     return settings.feeds(source, state.table, is_sharded(state.identity))
 
 
 def find_gold(lake: Lake, name: str) -> tuple[Table, GoldState]:
-    """Load a gold table; NotFound names the nearest table."""
+    """Load a gold table and its state. If there is none, raise NotFound with the name of the most similar table."""
     levels = [level.strip() for level in name.split(".")]
     table = lake.find(name) if len(levels) == 2 and all(levels) else None
     state = state_of(table.metadata) if table is not None else None
@@ -148,14 +162,15 @@ def find_gold(lake: Lake, name: str) -> tuple[Table, GoldState]:
 
 
 def columns(lake: Lake, name: str) -> tuple[PublishedColumn, ...]:
-    """Give the columns of a gold table, in order, without Retable's own."""
+    """Return the columns of a gold table in order, without Retable's own columns."""
     return _columns(*find_gold(lake, name))
 
 
 def snapshot_of_cut(lake: Lake, name: str, window: str) -> int | None:
-    """Give the snapshot of a gold table in the newest cut of a window; None if the table had no snapshot yet.
+    """Return the snapshot of a gold table in the newest consistent cut of a window.
 
-    A window in which nothing arrived shares the cut of the window before it.
+    Return None if the table had no snapshot then. A window without rows has the cut of the window before it. Raise
+    NotReady if the window has no cut, and NotFound if the table was created later.
     """
     _, state = find_gold(lake, name)
     cuts = read_cuts(lake, state.source)
@@ -164,15 +179,17 @@ def snapshot_of_cut(lake: Lake, name: str, window: str) -> int | None:
         raise _no_cut(state.source, window)
     row = cuts.at(last).get(state.identity)
     if row is None:
-        raise NotFound(f"{name} is not in the cut of {window}: it came later", table=name, window=window)
+        raise NotFound(
+            f"{name} is not in the cut of {window}: the table was created in a later window", table=name, window=window
+        )
     return row.snapshot_id
 
 
 def read_cut(lake: Lake, source: str, window: str) -> dict[str, int | None]:
-    """Give the snapshot of every gold table, by name, in the first consistent cut that contains all of a window.
+    """Return the snapshot of each gold table, by name, in the first consistent cut that contains a whole window.
 
-    This is the window's own cut. If the window was replayed after later ones, it is the cut of the next later one. None
-    as a snapshot: the table had no row yet.
+    Usually this is the window's own cut. If the window was replayed after later windows, it is the cut of a later
+    window. A snapshot is None if the table had no row then.
     """
     cuts = read_cuts(lake, source)
     later = (each for each in cuts.windows if each > window)
@@ -185,7 +202,7 @@ def read_cut(lake: Lake, source: str, window: str) -> dict[str, int | None]:
 
 
 def read_as_of(lake: Lake, name: str, cut: Mapping[str, int | None]) -> pa.Table:
-    """Give the rows of a gold table in a cut; NotFound if the cut does not have the table."""
+    """Return the rows of a gold table in a cut (`read_cut`). Raise NotFound if the cut does not have the table."""
     if name not in cut:
         raise NotFound(f"{name} is not in this cut; the cut has {', '.join(sorted(cut)) or 'no tables'}", table=name)
     nothing_yet = cut[name] is None
@@ -194,7 +211,10 @@ def read_as_of(lake: Lake, name: str, cut: Mapping[str, int | None]) -> pa.Table
 
 
 def _window_of_cut(lake: Lake, source: str, window: str, cuts: Cuts) -> str | None:
-    """The window whose cut applies to a window: its own or, if nothing arrived in it, the one before it."""
+    """Return the window whose cut is valid for `window`: this window or, if it had no rows, an earlier window.
+
+    Return None if there is no such cut.
+    """
     find_window(lake, source, window)
     last = last_cut(cuts.windows, window)
     own = last == window or _changed_nothing(lake, source, last or "", window)
@@ -203,14 +223,14 @@ def _window_of_cut(lake: Lake, source: str, window: str, cuts: Cuts) -> str | No
 
 def _no_cut(source: str, window: str) -> NotReady:
     return NotReady(
-        f"the window {window} of {source} has no cut: it was not replayed, or only after a later window, or its cut is "
-        f"no longer kept (`keep_cuts`); `retable status` shows the replayed windows",
+        f"the window {window} of {source} has no cut: either it is not replayed, or it was replayed after a later "
+        f"window, or its cut was removed (setting `keep_cuts`); `retable status` shows the replayed windows",
         window=window,
     )
 
 
 def _changed_nothing(lake: Lake, source: str, after: str, window: str) -> bool:
-    """Whether the windows after `after` up to `window` are replayed and had no row."""
+    """Return whether `window` is replayed, and no window after `after` up to `window` had rows."""
     since = {"window": after} if after else None
     rows = read_ledger(lake, source, at_least=since, until=window, stage="replay", of_tables=False)
     later = {row.window: row.counts.get("rows", 0) for row in rows if after < row.window <= window}
@@ -220,9 +240,9 @@ def _changed_nothing(lake: Lake, source: str, after: str, window: str) -> bool:
 def read_rows(
     lake: Lake, name: str, snapshot_id: int | None = None, limit: int | None = None, all_columns: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Give the rows of a gold table, now or in a snapshot, with the columns that they had there.
+    """Return the rows of a gold table, now or in a snapshot, with the columns that the table had then.
 
-    Retable's own columns are left out unless `all_columns`. Which rows a `limit` takes is not defined.
+    Retable's own columns are returned only if `all_columns` is set. If there is a `limit`, any rows may be returned.
     """
     with explained(lake.settings.lake):
         yield from _scan(lake, name, snapshot_id, limit, all_columns).to_arrow_batch_reader()
@@ -231,9 +251,9 @@ def read_rows(
 def read_rows_in_order(
     lake: Lake, name: str, snapshot_id: int | None, limit: int | None, all_columns: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Give the rows as `read_rows` does, ordered by key, and with a `limit` the first ones.
+    """Return the rows as `read_rows` does, but in the order of the key. If there is a `limit`, return the first rows.
 
-    Without a key, or with more than MOST_IN_ORDER rows, they come in the order of files.
+    If the table has no key, or more than MOST_IN_ORDER rows, the rows come in the order of the data files.
     """
     table, state = find_gold(lake, name)
     names = {column.gold: column.name for column in state.columns}
@@ -254,14 +274,18 @@ def _scan(
 ) -> DataScan:
     table, _ = find_gold(lake, name)
     if snapshot_id is not None and table.metadata.snapshot_by_id(snapshot_id) is None:
-        raise NotFound(f"{name}: the snapshot {snapshot_id} has expired", table=name, snapshot=snapshot_id)
+        raise NotFound(
+            f"{name}: the snapshot {snapshot_id} has expired, so its rows can no longer be read",
+            table=name,
+            snapshot=snapshot_id,
+        )
     scan = table.scan(snapshot_id=snapshot_id, limit=limit)
     names = [field.name for field in scan.projection().fields]
     return scan.select(*(n for n in names if all_columns or not n.startswith(_OWN)))
 
 
 def _walk(lake: Lake, damaged: OnDamage) -> Iterator[tuple[str, Table, GoldState]]:
-    """Give every table of Retable outside the system namespaces; skip tables that are dropped meanwhile."""
+    """Return the gold tables with their names and states. Tables that are dropped meanwhile are skipped."""
     for name, table in lake.outside(_SYSTEM):
         if isinstance(table, DamagedFile):
             damaged(table)
@@ -280,7 +304,9 @@ def _unknown(lake: Lake, name: str) -> NotFound:
         return NotFound(f"{name}: {LOST.reason}; {LOST.remedy.replace('TABLE', name)}", table=name)
     states = gold_states(lake)
     if not states:
-        return NotFound(f"there is no gold table {name!r}: the lake has none yet; `retable run SOURCE` fills it")
+        return NotFound(
+            f"there is no gold table {name!r}: the lake has no gold tables yet; `retable run SOURCE` creates them"
+        )
     spellings = {spelling.lower(): gold for gold, state in states.items() for spelling in (str(state.table), gold)}
     near = difflib.get_close_matches(name.lower(), spellings, 1)
     hint = f"did you mean {spellings[near[0]]!r}? " if near else ""
@@ -305,6 +331,6 @@ def _columns(table: Table, state: GoldState) -> tuple[PublishedColumn, ...]:
 
 
 def _count(lake: Lake, table: Table) -> int:
-    """Count the rows; if a file has deleted rows, read only its narrowest column."""
+    """Count the rows. Data is read only if a file has deleted rows, and then only one narrow column."""
     with explained(lake.settings.lake):
         return table.scan(selected_fields=(f"{SEQUENCE_COLUMN}.epoch",)).count()

@@ -1,4 +1,4 @@
-"""Rows of gold as JSON with every digit and every moment of the table, also beyond the range of Python's types."""
+"""Write rows of gold as JSON, without a loss of digits or time, also for values that Python's types cannot hold."""
 
 import json
 from base64 import b64encode
@@ -19,11 +19,14 @@ _NOT_NUMBERS = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
 
 def json_rows(rows: pa.RecordBatch | pa.Table) -> list[str]:
-    """Give each row as one JSON object without line breaks.
+    """Return each row as one JSON object without line breaks.
 
-    Decimals are strings with their scale; floats and doubles the shortest number that reads back at their width, and
-    "NaN", "Infinity", "-Infinity"; dates `YYYY-MM-DD`; timestamps `YYYY-MM-DDTHH:MM:SS.ffffff`, with `Z` if they have a
-    zone; binary is base64. Years outside 0000-9999 have a sign, as in ISO 8601.
+    - A decimal is a string with all digits of its scale.
+    - A float or a double is the shortest number that reads back as the same value of that type. "NaN", "Infinity" and
+      "-Infinity" are strings.
+    - A date is `YYYY-MM-DD`. A timestamp is `YYYY-MM-DDTHH:MM:SS.ffffff`, with a `Z` if its type has a time zone. A
+      year outside 0000-9999 has a sign, as in ISO 8601.
+    - A binary value is base64.
     """
     names = [json_text(name) for name in rows.schema.names]
     columns = [json_column(column) for column in rows.columns]
@@ -32,7 +35,7 @@ def json_rows(rows: pa.RecordBatch | pa.Table) -> list[str]:
 
 
 def json_column(column: pa.Array | pa.ChunkedArray) -> list[str]:
-    """Give each value of a column as JSON text."""
+    """Return each value of a column as JSON text."""
     kind = column.type
     if arrow.is_struct(kind):
         return _structs(column)
@@ -52,7 +55,7 @@ def _written(column: pa.Array | pa.ChunkedArray, write: Callable[[Any], str]) ->
 
 
 def json_text(value: object) -> str:
-    """Give a value as JSON text; Unicode characters are not escaped if a terminal can show them."""
+    """Return a value as JSON text. Unicode characters that a terminal can show are not escaped."""
     return printable_json(json.dumps(value, ensure_ascii=False, default=_plain))
 
 
@@ -62,7 +65,7 @@ def _plain(value: object) -> str:
             return f"{value:f}"
         case bytes():
             return b64encode(value).decode()
-    raise TypeError(f"a gold column holds a {type(value).__name__}, which is not a type of gold")
+    raise TypeError(f"a value has the Python type {type(value).__name__}, which no type of a gold column has")
 
 
 def _structs(column: pa.Array | pa.ChunkedArray) -> list[str]:
@@ -94,7 +97,10 @@ def _date(days: int) -> str:
 
 
 def _day(days: int) -> str:
-    """Write a day in the proleptic Gregorian calendar, which repeats after 400 years; `date` ends at the year 9999."""
+    """Return the date that is `days` after 1970-01-01, in the proleptic Gregorian calendar.
+
+    Python's `date` ends at the year 9999. The calendar repeats after 400 years, so the day is moved into its range.
+    """
     cycles, rest = divmod(days, _CYCLE_DAYS)
     day = _EPOCH + timedelta(rest)
     year = day.year + cycles * _CYCLE_YEARS

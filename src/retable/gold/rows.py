@@ -1,4 +1,4 @@
-"""Convert rows of gold to Arrow, and back to comparable values."""
+"""Convert rows of gold to Arrow, and Arrow to tuples of values that can be compared."""
 
 from collections.abc import Sequence as Seq
 from decimal import Decimal
@@ -35,7 +35,7 @@ def sequence_type(with_part: bool) -> pa.DataType:
 
 
 def to_column(values: Seq[object], kind: GoldType) -> pa.Array:
-    """Make a column of values; dates are days and timestamps microseconds since the epoch."""
+    """Return values as an Arrow array. A date is given in days, a timestamp in microseconds, since 1970-01-01."""
     stored = _STORED.get(kind.kind)
     if stored is None:
         return pa.array(values, arrow_type(kind))
@@ -43,7 +43,7 @@ def to_column(values: Seq[object], kind: GoldType) -> pa.Array:
 
 
 def to_table(winners: Seq[tuple[Values, Winner]], columns: Seq[tuple[str, GoldType]], with_part: bool) -> pa.Table:
-    """Make a table of rows with their sequences, under the physical names of `columns`."""
+    """Return rows as an Arrow table, with the sequence column at the end. `columns` are names in the Iceberg table."""
     arrays = [to_column([row[i] for row, _ in winners], kind) for i, (_, kind) in enumerate(columns)]
     sequences = [
         {"epoch": w.sequence.epoch, "hi": Decimal(w.sequence.hi), "lo": w.sequence.lo, "part": w.part}
@@ -54,13 +54,16 @@ def to_table(winners: Seq[tuple[Values, Winner]], columns: Seq[tuple[str, GoldTy
 
 
 def to_keys(keys: Seq[Values], columns: Seq[tuple[str, GoldType]]) -> pa.Table:
-    """Make a table of keys, or of whole rows, under the physical names of `columns`."""
+    """Return keys, or whole rows, as an Arrow table. `columns` are names in the Iceberg table."""
     arrays = [to_column([key[at] for key in keys], kind) for at, (_, kind) in enumerate(columns)]
     return pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
 
 
 def to_values(table: pa.Table) -> list[Values]:
-    """Give every row as a tuple of comparable values: days, microseconds, exact decimals."""
+    """Return each row as a tuple of comparable values.
+
+    A date is a number of days, a timestamp a number of microseconds. Every NaN is the same object.
+    """
     columns = []
     for column in table.columns:
         if pa.types.is_date32(column.type):

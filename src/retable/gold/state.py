@@ -1,4 +1,4 @@
-"""The state of a gold table, in the properties that are committed together with its rows."""
+"""The state of a gold table. It is stored in table properties, which are committed together with the rows."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -16,14 +16,18 @@ PREFIX = "retable."
 RUN_PROPERTY = f"{PREFIX}run"
 FLOOR_PROPERTY = f"{PREFIX}floor"
 HEAD_PROPERTY = f"{PREFIX}head"
-"""The snapshot that main was at when rows were written last, and its sequence number."""
+"""Property name. Its value is the id and the sequence number of main's snapshot at Retable's last write of rows."""
 SEQUENCE_COLUMN = "_retable_sequence"
 KEEP_APPLIED = 400
 
 
 @dataclass(frozen=True, slots=True)
 class GoldColumn:
-    """A column of gold: `id` is its identity in the history, `field_id` Iceberg's, `gold` its name in the table."""
+    """A column of gold.
+
+    `id` is its identity in the schema history. `field_id` is Iceberg's id. `name` is its name in the source, and `gold`
+    its name in the gold table.
+    """
 
     id: str
     field_id: int
@@ -36,10 +40,11 @@ class GoldColumn:
 
 @dataclass(frozen=True, slots=True)
 class RetentionFloor:
-    """The rows of a table that retention dropped from silver: up to which sequence, by partition.
+    """The rows of a table that retention dropped from silver.
 
-    Silver has all rows above it. `through`: gold has what arrived up to the window of this number. `partial`: some of
-    the dropped rows had only a part of their columns.
+    `dropped` gives, by source partition, the highest sequence of a dropped row. Silver has all rows above it. `through`
+    is a window number: gold has all rows that arrived up to this window. `partial` says whether some of the dropped
+    rows had only some of their columns.
     """
 
     dropped: dict[str, Sequence]
@@ -47,26 +52,29 @@ class RetentionFloor:
     partial: bool = False
 
     def covers(self, part: str | None, sequence: Sequence) -> bool:
-        """Whether retention may have dropped rows that are newer than this sequence."""
+        """Return whether retention may have dropped a row above this sequence."""
         last = self.dropped.get(part or "")
         return last is not None and sequence < last
 
     def reaches(self, part: str | None, sequence: Sequence) -> bool:
-        """Whether retention may have dropped a row of this sequence."""
+        """Return whether retention may have dropped a row at or above this sequence."""
         last = self.dropped.get(part or "")
         return last is not None and sequence <= last
 
     def above(self, truncated_at: Sequence | None) -> "RetentionFloor | None":
-        """The floor without rows below a truncation, which do not count; None: no row that counts was dropped."""
+        """Return the floor without the dropped rows that are below a truncation point, as these rows do not count.
+
+        Return None if no other row was dropped. If `truncated_at` is None, the floor stays as it is.
+        """
         dropped = {part: last for part, last in self.dropped.items() if truncated_at is None or last >= truncated_at}
         return replace(self, dropped=dropped) if dropped else None
 
 
 @dataclass(frozen=True, slots=True)
 class ShardState:
-    """One of several source tables that go into a gold table: its name and its truncation point.
+    """The recorded state of one shard: one of several source tables whose rows go into one gold table.
 
-    `reassigned` maps those of its columns that are stored as another gold column than the one of their name
+    `reassigned` contains the shard's columns that are stored in a gold column of another first name, by identity
     (`retable.schema_history.history.Shard`).
     """
 
@@ -77,19 +85,20 @@ class ShardState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldState:
-    """The state of one gold table. `applied` gives, by window, the identity of what was replayed.
+    """The state of one gold table.
 
-    `changes` are the positions of the statements that its schema is based on; `horizon` is the highest window whose
-    statements were read; `high_water` is the greatest sequence, by partition. `pending` are the halves of updates whose
-    other half has not come, by sequence, each with its window. `floor` is what silver no longer has of it; None: silver
-    has all. `inferred` are the undeclared columns, and `typing` the settings (`Settings.typing`) that gave them their
-    types. `keys_are_set`: the settings name the `keys`. If several source tables go into it, `shards` are these tables
-    by identity, and `clashes` counts the keys that rows of more than one of them have, if readers do not see which row
-    is whose. For a table without a key, `debts` is how many rows were deleted that were not inserted (None: not
-    counted). `gathered` are the gold tables that had rows of it, by identity, with what was replayed into them by then
-    (`replay.inputs.moved_rows`). Two fields are not stored as properties. `is_set_back`: main lacks rows that were
-    written to it, because it was rolled back. `is_unread`: the metadata is lost or cannot be read, and only its row of
-    ops.tables is known.
+    `applied` gives, by window, the identity of the content that was replayed. `high_water` gives the greatest sequence
+    by source partition. `changes` are the positions of the statements that the table's schema is based on, and
+    `horizon` is the number of the last window whose statements were read. `pending` are the halves of updates whose
+    other half has not arrived: the window by sequence. `floor` says which rows silver no longer has; it is None if
+    silver has all rows. `inferred` are the undeclared columns, and `typing` is the digest of the settings that gave
+    them their types. `keys_are_set` says whether the settings name the `keys`. If several source tables go into the
+    gold table, `shards` are these tables by identity. `clashes` then counts the keys that rows of more than one shard
+    have, if readers do not see the shard of a row. For a table without a key, `debts` counts rows that were deleted but
+    never inserted; None means that they were not counted. `gathered` names the gold tables that had rows of this table,
+    with what was replayed into them (`replay.inputs.moved_rows`). The last two fields are not stored. `is_set_back`
+    says that main was rolled back, so that rows are missing. `is_unread` says that the table's metadata is lost or
+    cannot be read, so that only its row in ops.tables is available.
     """
 
     source: str
@@ -118,21 +127,21 @@ class GoldState:
 
     @property
     def names(self) -> set[TableName]:
-        """Its own name, and those of the source tables that go into it."""
+        """The name of the table, and the names of its shards."""
         return {self.table, *(shard.table for shard in self.shards.values())}
 
     def has_shards_of(self, history: TableHistory) -> bool:
-        """Whether all its shards still go into it, with the same names and the same reassigned columns."""
+        """Return whether all recorded shards are still in the history, with the same name and reassigned columns."""
         now = {each.history.identity: (each.history.name, each.reassigned) for each in history.shards}
         return all(now.get(identity) == (shard.table, shard.reassigned) for identity, shard in self.shards.items())
 
     @property
     def undeclared_shards(self) -> list[TableName]:
-        """The shards that no statement created."""
+        """The names of the shards that exist without a CREATE TABLE statement."""
         return [shard.table for identity, shard in self.shards.items() if identity == f"{shard.table}@base"]
 
     def of_shard(self, table: TableName) -> "GoldState":
-        """The state for one of the source tables that go into it."""
+        """Return the state as the state of one shard alone: with its high-water marks, without the shard column."""
         marks = {
             source_part(part) or "": high_water
             for part, high_water in self.high_water.items()
@@ -143,17 +152,17 @@ class GoldState:
 
     @property
     def missing(self) -> RetentionFloor | None:
-        """What silver no longer has of the rows that count; None: the table can be built again from silver."""
+        """The rows above the truncation point that silver no longer has. If None, silver can rebuild the table."""
         return None if self.floor is None else self.floor.above(self.truncated_at)
 
     def with_applied(self, window: str, identity: str) -> "GoldState":
-        """Record a window as replayed; beyond a limit, the oldest windows are dropped and would be replayed as new."""
+        """Return the state with this window recorded as replayed. Only the last KEEP_APPLIED windows are kept."""
         applied = {**self.applied, window: identity}
         kept = sorted(applied)[-KEEP_APPLIED:]
         return replace(self, applied={name: applied[name] for name in kept})
 
     def with_high_water(self, part: str | None, sequence: Sequence) -> "GoldState":
-        """Raise the high-water mark of a partition; it never goes back."""
+        """Return the state with a partition's high-water mark raised to `sequence`. The mark is never lowered."""
         high_water = self.high_water.get(part or "")
         if high_water is not None and sequence <= high_water:
             return self
@@ -161,7 +170,7 @@ class GoldState:
 
 
 def first_schema_json(with_part: bool) -> str:
-    """The first schema has only the sequence; columns are added in the same way as later ones."""
+    """Return the Iceberg schema of a new gold table. It has only the sequence column; other columns are added later."""
     members = [("epoch", "int"), ("hi", "decimal(38,0)"), ("lo", "long")] + ([("part", "string")] if with_part else [])
     fields = [
         {"id": number, "name": name, "required": False, "type": kind}
@@ -173,7 +182,7 @@ def first_schema_json(with_part: bool) -> str:
 
 
 def to_properties(state: GoldState) -> dict[str, str]:
-    """Render a state as table properties; a property that is absent there must be removed from the table."""
+    """Return a state as table properties. The caller must remove other properties that begin with PREFIX."""
     table = [state.table.database, state.table.schema, state.table.table]
     properties = {
         "source": state.source,
@@ -209,7 +218,7 @@ def to_properties(state: GoldState) -> dict[str, str]:
 
 
 def from_properties(properties: dict[str, str]) -> GoldState | None:
-    """Read a state from properties; None if the table is not one of Retable's."""
+    """Read a state from table properties. Return None if Retable did not create the table."""
     own = {name.removeprefix(PREFIX): value for name, value in properties.items() if name.startswith(PREFIX)}
     if "identity" not in own:
         return None
@@ -240,7 +249,7 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
 
 
 def hold_json(hold: Hold) -> dict[str, str | None]:
-    """A hold as a mapping: what `hold list` shows."""
+    """Return a hold as a mapping that can be written as JSON."""
     return {
         "code": hold.code,
         "reason": hold.reason,
@@ -253,7 +262,7 @@ def hold_json(hold: Hold) -> dict[str, str | None]:
 
 
 def floor_json(floor: RetentionFloor) -> str:
-    """A floor as the value of its property."""
+    """Return a retention floor as the text of its table property."""
     dropped = {part: str(sequence) for part, sequence in floor.dropped.items()}
     return _json({"dropped": dropped, "through": floor.through, "partial": floor.partial})
 
@@ -264,7 +273,7 @@ def _floor(facts: dict[str, Any]) -> RetentionFloor:
 
 
 def parse_hold(facts: dict[str, str | None]) -> Hold:
-    """Read a hold from its facts (`hold_json`)."""
+    """Return the hold that `hold_json` wrote as this mapping."""
     position, at = facts["position"], facts.get("at")
     return Hold(
         facts["code"] or "",
@@ -292,7 +301,7 @@ def _column_json(column: GoldColumn) -> dict[str, object]:
 def _column(item: dict[str, object]) -> GoldColumn:
     kind = parse_gold_type(str(item["type"]))
     if kind is None:
-        raise ValueError(f"the property retable.columns has an unknown type {item['type']!r}")
+        raise ValueError(f"the table property retable.columns contains an unknown column type {item['type']!r}")
     source_type, default = item["source_type"], item["default"]
     return GoldColumn(
         str(item["id"]),
@@ -328,7 +337,7 @@ def _inferred(whole: str, item: list[str | None]) -> InferredColumn:
     identity = of_shard[0] if of_shard and of_shard[0] else whole
     gold_type = parse_gold_type(kind or "")
     if gold_type is None or name is None:
-        raise ValueError(f"the property retable.implicit has an unknown type {kind!r}")
+        raise ValueError(f"the table property retable.implicit contains an unknown column type {kind!r}")
     return InferredColumn(identity, parse_sequence(start) if start else None, name, source_type, gold_type)
 
 

@@ -1,4 +1,7 @@
-"""The interfaces that a replay needs for rows and tables: Spark and Iceberg implement them, or a test in memory."""
+"""The interfaces through which a replay uses rows and tables.
+
+They are implemented with Spark and Iceberg, and in tests in memory.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Sequence as Seq
@@ -20,7 +23,7 @@ from retable.model.sequence import Sequence
 
 @dataclass(frozen=True, slots=True)
 class CurrentRow:
-    """A row of gold with its sequence and the partition that it came from."""
+    """A row of gold, with its sequence and the source partition (`part`) that it came from."""
 
     values: Values
     sequence: Sequence
@@ -29,16 +32,17 @@ class CurrentRow:
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """Updates of which only one half is here, by the `hi` of their sequence: the other half is needed."""
+    """A request for the other halves of updates that came in two messages. `his` are the `hi` of their sequences."""
 
     his: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
 class LateKeys:
-    """Keys, by hash, with an event older than gold: they need every event not below `since`.
+    """A request for all events of late keys from the sequence `since` on. Late keys have an event older than gold.
 
-    `keys` are the key columns of the hashes; an event whose message names other columns is needed in any case.
+    `hashes` are the hashes of the late keys, made from the key columns `keys`. An event whose message names other key
+    columns is needed in any case.
     """
 
     hashes: frozenset[int]
@@ -52,47 +56,50 @@ R = TypeVar("R")
 
 
 class WindowRows(Protocol):
-    """The row events of one window in silver's files; it can be sent to a task and read there."""
+    """Row events in the files of silver. The object can be sent to a Spark task, which reads the rows."""
 
     def counts(self) -> Mapping[TableName, int]:
-        """The number of rows of each table, by the name that messages give it."""
+        """Return the number of rows by table name, as the messages name the tables."""
 
     def pieces(self, count: int) -> "list[WindowRows]":
-        """Split it into about `count` pieces, or more: a task has the rows of one piece in memory."""
+        """Split the events into about `count` pieces or more. A task has the rows of one piece in memory."""
 
     def read(self, table: TableName, hashes: tuple[int, int] | None = None, without: Collection[str] = ()) -> pa.Table:
         """Read the rows of a table, without the columns in `without`.
 
-        With `hashes`, read only the rows whose key hash, or whose old key hash, is between the two, both included; a
-        row without a key hash is not read.
+        `hashes` is a range of key hashes, first and last, both included. If it is given, read only the rows whose key
+        hash or old key hash is in the range.
         """
 
     def read_others(self, tables: Collection[TableName], without: Collection[str] = ()) -> pa.Table:
-        """Read the rows of all tables but these, without the columns in `without`."""
+        """Read the rows of all tables except `tables`, without the columns in `without`."""
 
 
 class Exchange(Protocol):
-    """Rows that a task leaves for another task under a name; the exchange can be sent to a task."""
+    """A store by which one Spark task passes rows to another. The object can be sent to a task."""
 
     def put(self, *parts: pa.Table) -> str:
-        """Leave rows and give their name; each part can be read separately."""
+        """Store tables of rows under a new name, and return the name. Each table (part) can be read separately."""
 
     def get(self, name: str, part: int = 0) -> pa.Table:
-        """The rows of one part, counted from 0."""
+        """Return the rows of one of the tables that `put` stored under this name. `part` counts them from 0."""
 
     def remove(self, names: Iterable[str]) -> None: ...
 
 
 class KeyFinder(Protocol):
-    """Find gold's rows by their keys, without Spark; it can be sent to a task."""
+    """Finds gold's rows by their keys, without Spark. The object can be sent to a task."""
 
     def matching(self, columns: Columns, on: list[int], keys: Seq[Values]) -> list[CurrentRow]:
-        """Gold's rows whose columns `on` equal one of `keys`; NotHere if only Spark can find them."""
+        """Return gold's rows whose columns at the indices `on` equal one of `keys`.
+
+        Raise NotHere if only Spark can find these rows.
+        """
 
     def parts(self, columns: Columns, keys: pa.Table) -> pa.Table:
-        """The values in `columns` of gold's rows that equal one of `keys`, each with the `part` that it came from.
+        """Return the keys that gold has, out of `keys`, each with the source partition (`part`) of its row.
 
-        Raise NotHere if only Spark can find them.
+        `columns` are the key columns. Raise NotHere if only Spark can find these rows.
         """
 
 
@@ -105,7 +112,7 @@ RunTasks = Callable[[Seq[Callable[[], R]]], list[R]]
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """Delete the gold rows that equal a row of `gone` in its columns, and add `rows`, which have all columns."""
+    """A change of a gold table: delete the rows whose keys are in `gone`, and add `rows`, which have all columns."""
 
     gone: pa.Table
     rows: pa.Table
@@ -128,10 +135,11 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteChange:
-    """A change whose rows tasks left in an exchange: `gone` and `rows` are their names there, with row counts.
+    """A change like RowChange, whose rows are in an exchange, because tasks made them.
 
-    `on` and `columns` are gold's names of the columns; `nulls` are new columns without a value. `edges` has the lowest
-    and the highest value of each key column, and NULL if a key is NULL.
+    `gone` (keys to delete) and `rows` (new rows) are names in the exchange, with row counts. `on` are gold's names of
+    the key columns, and `columns` those of all columns of the new rows. `nulls` are further columns that are null.
+    `edges` has the lowest and highest value of each key column, and NULL if a key is NULL.
     """
 
     exchange: Exchange
@@ -156,86 +164,86 @@ class RemoteChange:
         return pa.concat_tables([self.edges.slice(0, 0), *found])
 
     def keys_of(self, names: Iterable[str]) -> pa.Table:
-        """The keys whose rows are deleted, as tasks left them under these names."""
+        """Return the keys to delete that are in the exchange under these names."""
         return pa.concat_tables([self.exchange.get(name) for name in names]).rename_columns(list(self.on))
 
     def rows_of(self, names: Iterable[str]) -> pa.Table:
-        """The new rows, as tasks left them under these names, with all columns of the table."""
+        """Return the new rows that are in the exchange under these names, with all columns of the table."""
         rows = pa.concat_tables([self.exchange.get(name) for name in names]).rename_columns(list(self.columns))
         return with_nulls(rows, self.nulls)
 
 
 def with_nulls(rows: pa.Table, nulls: pa.Schema) -> pa.Table:
-    """Add columns that are NULL to rows."""
+    """Return the rows with the columns `nulls` added. All values in these columns are NULL."""
     for field in nulls:
         rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
     return rows
 
 
 class RowStore(Protocol):
-    """Rows of silver and gold. `gold` is `namespace.table`; `on` are indices into `columns`."""
+    """Reads rows of silver, and reads and deletes rows of gold.
+
+    In its methods, `gold` is a gold table as `namespace.table`, and `names` are table names as messages have them.
+    """
 
     def statements(self, until: str) -> list[RowDict]:
-        """The schema events of the windows up to `until`."""
+        """Return the schema events of the windows up to `until`, included."""
 
     def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
-        """The row events of one window; other columns than these are null."""
+        """Return the row events of one window. All columns that are not in `columns` are null."""
 
     def big_window(self, window: str) -> WindowRows | None:
-        """The row events of a window that is too big for one process; None: it is not too big."""
+        """Return the row events of a window if they are too many for one process. Otherwise return None."""
 
     def big_table(
         self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None
     ) -> WindowRows:
-        """The row events of these table names in some windows, in silver's files.
-
-        Events of a lower sequence than `since` may be missing.
-        """
+        """Return the row events of these tables in these windows. Events below `since` may be missing."""
 
     def run(self, tasks: Seq[Callable[[], R]], are_long: bool = False) -> list[R]:
-        """Run tasks, in parallel in other processes if there is much to do; give the results."""
+        """Run tasks and return their results. If there is much to do, they run in parallel in other processes."""
 
     def slots(self, are_long: bool = False) -> int:
-        """The number of tasks into which rows are divided; they may also be divided into a multiple of it."""
+        """Return the number of tasks into which rows should be divided. A multiple of it is possible, too."""
 
     def exchange(self, gold: str) -> Exchange:
-        """The exchange in which tasks that change a gold table leave rows for other tasks."""
+        """Return the exchange by which tasks that change a gold table pass rows to other tasks."""
 
     def key_finder(self, gold: str) -> KeyFinder:
-        """The finder of a gold table's rows, for use in tasks."""
+        """Return an object with which tasks find rows of a gold table."""
 
     def table_rows(
         self, until: str, names: Iterable[TableName], needed: LateKeys | Halves | None = None
     ) -> list[RowDict]:
-        """The row events of these table names in the windows up to `until`: all, or those that are `needed`."""
+        """Return the row events of these tables in the windows up to `until`. `needed` limits them, if it is given."""
 
     def removals(
         self, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
     ) -> list[RowDict]:
-        """The row events of tables in the windows from `first` to `last` that are one of `ops`, with their times.
+        """Return the row events, with times, of these tables in the windows `first` to `last`, if `ops` has their kind.
 
-        `of_key`: of updates, only those that change their row's key, or may change it.
+        If `of_key` is set, an update is returned only if it changes, or may change, the key of its row.
         """
 
     def times(self, names: Collection[TableName], until: str) -> list[RowDict]:
-        """The positions of tables' row events in the windows up to `until`: sequence, partition and source time."""
+        """Return sequence, partition and source time of the row events of these tables in the windows up to `until`."""
 
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:
-        """Gold's rows whose columns `on` equal one of `keys` (each a value per `on`), null-safe."""
+        """Return gold's rows whose columns at the indices `on` equal one of `keys`. NULL equals NULL."""
 
     def of_keys(self, gold: str, columns: list[str], keys: pa.Table) -> pa.Table:
-        """These columns of gold's rows that equal a row of `keys` in the columns of `keys`, null-safe."""
+        """Return these columns of gold's rows that equal a row of `keys` in its columns. NULL equals NULL."""
 
     def clashes(self, gold: str, branch: str | None, columns: list[str]) -> int:
-        """Count the values of these columns that more than one row of a branch, or of main, has."""
+        """Count the values of these columns that more than one row has. If `branch` is None, count in main."""
 
     def delete_all(self, gold: str, branch: str) -> None: ...
 
     def delete_below(self, gold: str, branch: str, truncated_at: Sequence, shard: str | None = None) -> None:
-        """Delete the rows of a lower sequence: all of them, or those of a shard."""
+        """Delete the rows with a sequence below `truncated_at`. If a shard is given, delete only its rows."""
 
     def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
-        """Delete the rows that equal a row of `keys` in its columns, null-safe."""
+        """Delete the rows that equal a row of `keys` in its columns. NULL equals NULL."""
 
 
 class GoldMetadata(Protocol):
@@ -243,11 +251,11 @@ class GoldMetadata(Protocol):
 
     @property
     def state(self) -> GoldState | None:
-        """The state; None if it is not one of Retable's tables."""
+        """The state of the table, or None if Retable did not create the table."""
 
 
 class GoldTable(GoldMetadata, Protocol):
-    """A loaded gold table; publishing succeeds only while main is as it was loaded."""
+    """A loaded gold table. `publish` succeeds only if no other writer changed main since the table was loaded."""
 
     @property
     def name(self) -> str: ...
@@ -257,36 +265,36 @@ class GoldTable(GoldMetadata, Protocol):
 
     @property
     def snapshot_id(self) -> int:
-        """The snapshot that a reader of main sees."""
+        """The current snapshot of main."""
 
     def fields(self) -> list[Field]: ...
 
     def has_part(self) -> bool:
-        """Whether rows store the partition that they came from."""
+        """Return whether the rows of the table contain the source partition that they came from."""
 
     def has_defaults(self) -> bool:
-        """Whether rows from before a column was added show its default; if not, it must be written into each row."""
+        """Return whether Iceberg shows a new column's default in older rows. If not, rows must be written again."""
 
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
-        """Drop what a killed run left, then add and promote columns."""
+        """Do the steps of `evolution` that expand the table. `defaults` are default values of new columns."""
 
     def parting(self) -> set[str]:
-        """The columns by which files are or were partitioned."""
+        """Return the columns of all present and former partition specs."""
 
     def part_by(self, fields: list[tuple[str, PartitionField]]) -> None:
-        """Partition new files by these transforms of columns."""
+        """Change the partition spec, so that new files are partitioned by these transforms of these columns."""
 
     def replace(self, change: RowChange | RemoteChange, run: RunTasks[object], run_id: str, window: str) -> bool:
-        """Prepare a change that `publish` makes visible; `run` runs tasks.
+        """Prepare a change without a branch. `publish` makes it visible. `run` is used to run tasks.
 
-        Give False if a branch is needed, because of the table's format or the types of the keys.
+        Return False if a branch is needed instead, because of the table's format or the types of the keys.
         """
 
     def branch(self, run_id: str) -> str:
-        """Create this run's branch at main, and remove the branches of dead runs; give its name for the row store."""
+        """Create a branch for this run at main and return its name. Remove the branches of dead runs."""
 
     def append(self, change: RowChange | RemoteChange, run: RunTasks[object], run_id: str, window: str) -> None:
-        """Append the new rows to this run's branch; `run` runs tasks."""
+        """Append the new rows to this run's branch. `run` is used to run tasks."""
 
     def publish(
         self,
@@ -296,45 +304,46 @@ class GoldTable(GoldMetadata, Protocol):
         on_progress: Callable[[str], None],
         tag: str | None = None,
     ) -> None:
-        """Make what was written, the columns and the properties visible together, or make nothing visible: Fenced.
+        """Make the written rows, the columns and the properties visible in one commit.
 
-        Compacted says that main has the same rows in other files: after `rebase`, write all again. If `tag` is given,
-        the snapshot that main was at stays under that name.
+        Raise Fenced, and change nothing, if another writer changed the table. Raise Compacted if main has the same rows
+        in other files: call `rebase`, and write all rows again. If `tag` is given, tag main's snapshot before the
+        commit.
         """
 
     def rebase(self) -> None:
-        """Use the present main as the base, with its columns as they were expanded; forget what was written before."""
+        """Load main again as the base of this run, and forget the rows that were written for the former base."""
 
 
 class GoldCatalog(Protocol):
-    """The gold tables, by `namespace.table`."""
+    """Finds and manages gold tables. A table's name is `namespace.table`."""
 
     def find_metadata(self, name: str) -> GoldMetadata | None:
-        """The metadata of a table; None if there is no such table."""
+        """Return the metadata of a table, or None if there is no such table."""
 
     def load(self, name: str) -> GoldTable | None: ...
 
     def create(self, name: str, with_part: bool, location: str, format_version: int) -> GoldTable:
-        """Create an empty table at `location`; load the table if it exists."""
+        """Create an empty table at `location`. If the table exists, load it."""
 
     def rename(self, name: str, to: str) -> None: ...
 
     def empty(self, name: str) -> None:
-        """Leave a table without rows, also if its file lists cannot be read."""
+        """Remove all rows of a table. This works also if its manifests cannot be read."""
 
     def drop(self, name: str) -> None:
-        """Remove a table from the catalog; its files stay."""
+        """Remove a table from the catalog. Its files stay."""
 
     def names(self, namespace: str) -> list[str]:
-        """The tables of a namespace, as `namespace.table`."""
+        """Return the names of the tables in a namespace."""
 
     def find_damage(self, name: str, failure: Exception) -> DamagedFile | None:
-        """The damaged file of a table that made its replay fail; None if the failure has another cause."""
+        """Return the damaged file that caused a table's replay to fail, or None if the failure has another cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSlot:
-    """The rows and the catalog of one Spark session; one thread uses it at a time."""
+    """The row store and the catalog of one Spark session. Only one thread uses them at a time."""
 
     rows: RowStore
     catalog: GoldCatalog

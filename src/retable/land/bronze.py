@@ -1,4 +1,4 @@
-"""Raw messages as rows of bronze."""
+"""Convert raw messages to rows of bronze."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -15,7 +15,7 @@ _HEADER = _TYPES["headers"].value_type
 
 
 def to_batches(messages: Iterable[RawMessage], window: str, landed_at: datetime) -> Iterator[pa.RecordBatch]:
-    """Give messages as batches of bronze, each bounded in rows and bytes."""
+    """Yield messages as batches of rows of bronze. Each batch is bounded in rows and in bytes."""
     held: list[RawMessage] = []
     size = 0
     for message in messages:
@@ -29,7 +29,7 @@ def to_batches(messages: Iterable[RawMessage], window: str, landed_at: datetime)
 
 
 def _batch(messages: list[RawMessage], window: str, landed_at: datetime) -> pa.RecordBatch:
-    """Make a batch column by column; what is the same in all of its rows is made once."""
+    """Make a batch, column by column. A value that is the same in all rows is made once."""
     same = {"window": window, "landed_at": landed_at}
     columns = {name: pa.repeat(pa.scalar(value, _TYPES[name]), len(messages)) for name, value in same.items()}
     columns |= {

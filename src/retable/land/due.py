@@ -14,7 +14,7 @@ NO_KAFKA = "reading Kafka needs the package confluent-kafka: `pip install 'retab
 
 
 def inspect_arrivals(source: Source, now: datetime) -> FoundPositions:
-    """List what a source holds now."""
+    """Return the objects of a source now, or its Kafka partitions with their offsets."""
     if isinstance(source, FilesSource):
         return objects_of(source).list()
     try:
@@ -25,10 +25,10 @@ def inspect_arrivals(source: Source, now: datetime) -> FoundPositions:
 
 
 def record_due(lake: Lake, source: Source, window: str, now: datetime) -> Window:
-    """Record all due windows up to and including the named one; NotFound if it has not begun by `now`.
+    """Record all due windows up to and including `window`, and return it. NotFound if it has not begun by `now`.
 
-    If the window has ended but its `delay` is not over, this waits for the rest of the delay. InvalidSetting if the
-    settings pause the source and the window is not recorded.
+    If the window has ended but the `delay` of the source is not over, this function first waits until it is. If the
+    settings pause the source and the window is not recorded, InvalidSetting is raised.
     """
     end = window_start(window) + source.every
     check_paused(lake, source, window)
@@ -51,7 +51,7 @@ def check_paused(lake: Lake, source: Source, window: str) -> None:
 
 
 def _wait(source: Source, end: datetime, now: datetime) -> timedelta:
-    """Give how long it takes until a window that has ended is due."""
+    """Return the time until a window is due, if it has ended; zero if it is due or has not ended."""
     if not isinstance(source, KafkaSource) or now < end:
         return timedelta(0)
     return max(timedelta(0), end + source.delay - now)

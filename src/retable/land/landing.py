@@ -12,7 +12,10 @@ from retable.model.window import PartitionRange, SourceObject, Window
 from retable.settings.sources import FilesSource, KafkaSource, Source
 
 _LEAST_POSITIONS, _MOST_POSITIONS = 50_000, 2_000_000
-"""A Kafka share is worth a task from the first number of positions on; beyond the second a retry takes too long."""
+"""The minimum and maximum number of positions in a share of Kafka.
+
+Fewer positions are not worth a task. With more, a retry of the task takes too long.
+"""
 
 _Piece = TypeVar("_Piece")
 
@@ -22,12 +25,12 @@ class Landing(Protocol):
 
     @property
     def shares(self) -> int:
-        """The number of shares; 0 if nothing is left to read."""
+        """The number of shares; 0 if there is nothing to read."""
         ...
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts that are known before reading; every count of `read` starts here."""
+        """The counts that are known before reading. It has every count to which `read` adds."""
         ...
 
     def check(self) -> None:
@@ -35,13 +38,13 @@ class Landing(Protocol):
         ...
 
     def read(self, share: int, seen: Counter[str]) -> Iterator[RawMessage]:
-        """Give the messages of one share, and add to `seen` the counts for the ledger."""
+        """Yield the messages of one share, and add the counts for the ledger to `seen`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectsLanding:
-    """The lines of objects; `skipped_lines` counts the empty lines."""
+    """The lines of objects. `dealt` has the objects of each share; the count `skipped_lines` is of empty lines."""
 
     source: FilesSource
     objects: Objects
@@ -71,7 +74,10 @@ class ObjectsLanding:
 
 @dataclass(frozen=True, slots=True)
 class RangesLanding:
-    """The messages of position ranges; `holes` counts positions without a message, `bytes` those of keys and values."""
+    """The messages of ranges of offsets in Kafka. `dealt` has the ranges of each share.
+
+    The counts: `holes` are offsets without a message, `bytes` those of keys and values, `lost` offsets that are gone.
+    """
 
     source: KafkaSource
     recorded: tuple[PartitionRange, ...]

@@ -45,12 +45,12 @@ def land_window(
     again: bool = False,
     checks: bool = False,
 ) -> StageReport:
-    """Land all of a recorded window or nothing; a window that was landed, or dropped since, is not changed.
+    """Land a whole recorded window, or nothing of it. A window that is already landed, or was dropped, does not change.
 
-    `again` reads the same positions again, for messages that an earlier `max_message` cut; `checks` does so if a landed
-    file of the window is damaged. PositionsLost names an object that is gone or changed, or positions that the brokers
-    no longer have. `landed_at` is the time at which the window was recorded, so landing it again into an empty lake
-    gives equal rows.
+    `again` reads the same positions again, for messages that an earlier `max_message` cut off. `checks` reads them
+    again if a landed file of the window is damaged. PositionsLost names an object that is gone or changed, or positions
+    that the brokers no longer have. `landed_at` of the rows is the time at which the window was recorded, so that
+    landing the window again into an empty lake gives equal rows.
     """
     started = perf_counter()
     recorded = find_window(lake, source.name, window)
@@ -83,13 +83,13 @@ def land_window(
 
 
 def land(spark: SparkSession, lake: Lake, source: Source, window: str, run_id: str, now: datetime) -> StageReport:
-    """Record the windows that are due up to this one, then land this one."""
+    """Record all due windows up to and including `window`, then land `window`."""
     record_due(lake, source, window, now)
     return land_window(spark, lake, source, window, run_id, now)
 
 
 class _ByShare(AccumulatorParam[dict[int, dict[str, int]]]):
-    """Counts by share number, so a share that is read twice counts once."""
+    """Counts by the number of the share, so that a share that is read twice is counted once."""
 
     def zero(self, value: dict[int, dict[str, int]]) -> dict[int, dict[str, int]]:
         return {}
@@ -101,7 +101,7 @@ class _ByShare(AccumulatorParam[dict[int, dict[str, int]]]):
 
 
 def _write(spark: SparkSession, lake: Lake, source: Source, window: Window, run_id: str) -> dict[str, int]:
-    """Overwrite the window's partition of bronze in one commit; give the counts for the ledger."""
+    """Overwrite the window's partition of bronze in one commit. Return the counts for the ledger."""
     landing = open_landing(source, window, spark.sparkContext.defaultParallelism * _TASKS_PER_CORE)
     counts = landing.counts
     if window.objects:
@@ -128,7 +128,7 @@ def _write(spark: SparkSession, lake: Lake, source: Source, window: Window, run_
 def _reader(
     landing: Landing, window: Window, seen: "Accumulator[dict[int, dict[str, int]]]"
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Make the function that turns share numbers into the rows of their messages."""
+    """Return the function that reads the messages of shares, by the shares' numbers, as rows of bronze."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -141,7 +141,7 @@ def _reader(
 
 
 def _count_landed(spark: SparkSession, source: Source, window: Window, landed: int) -> dict[str, int]:
-    """Count what an earlier run landed but did not record in the ledger before it died."""
+    """Return the counts of a window that an earlier run landed but did not record in the ledger before it died."""
     if window.objects:
         return {"objects": len(window.objects), "bytes": sum(item.size for item in window.objects)}
     bronze = spark.table(f"{CATALOG}.bronze.{source.name}").where(col("window") == window.name)
@@ -152,17 +152,17 @@ def _count_landed(spark: SparkSession, source: Source, window: Window, landed: i
 
 
 def _check_positions(window: Window, counts: dict[str, int]) -> None:
-    """Check that each position was landed, is a hole, or is lost because the source epoch was raised."""
+    """Check that each position was landed, has no message, or was lost before a higher source epoch was set."""
     if window.ranges and counts["positions"] != sum(counts.get(name, 0) for name in ("landed", "holes", "lost")):
         raise Unbalanced(
-            f"the window {window.name} does not balance: {counts}; this is a bug of Retable, please report it with "
-            f"these numbers",
+            f"the counts of the window {window.name} do not add up: {counts}; this is a bug of Retable, please report "
+            f"it with these numbers",
             counts=counts,
         )
 
 
 def _new_versions(lake: Lake, window: Window) -> int:
-    """Count the objects whose name an earlier window has with other content."""
+    """Return how many objects have the name of an object of an earlier window, but other content."""
     others = windows_with(lake, window.source, {item.key for item in window.objects})
     earlier = {item.key for other in others if other.ordinal < window.ordinal for item in other.objects}
     return sum(item.key in earlier for item in window.objects)

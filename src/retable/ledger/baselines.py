@@ -1,4 +1,5 @@
-"""The pieces of baselines: rows of full copies in silver, under window names that no real window has."""
+"""Baselines (full copies of tables). Their rows are in silver in pieces, in windows with names that no real window
+has."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -13,12 +14,12 @@ from retable.model.window import Window
 _BEFORE_ALL = datetime(1000, 1, 1, tzinfo=UTC)
 _STEP = timedelta(minutes=1)
 FIRST_WINDOW = "1500"
-"""Sorts after every window of a baseline and before every window of a source."""
+"""A text that sorts after the name of every baseline piece and before the name of every real window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baselines:
-    """The complete baselines of a source; incomplete ones do not count."""
+    """The pieces of the complete baselines of a source. Incomplete baselines are not included."""
 
     rows: tuple[BaselineRow, ...] = ()
 
@@ -28,7 +29,7 @@ class Baselines:
 
     @property
     def windows(self) -> list[Window]:
-        """The pieces as windows; they come before all other windows, because their numbers are negative."""
+        """The pieces as windows. Their numbers (`ordinal`) are negative, so they come before all real windows."""
         return [_window(row) for row in self.rows]
 
     @property
@@ -41,9 +42,11 @@ NO_BASELINES = Baselines()
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A baseline that is not finished: its rows, and whether its copy has `landed` completely.
+    """A baseline of one table that is not finished.
 
-    Until that, none of it counts. After that its table starts at its position, and lacks pieces that are not replayed.
+    `rows` are its pieces. `landed` says if the copy is completely in silver. `replayed` is the number of pieces that
+    are replayed. Before the copy has landed, no piece counts. After that, the table starts at the position of the
+    baseline, and lacks the rows of the pieces that are not replayed.
     """
 
     rows: tuple[BaselineRow, ...]
@@ -56,13 +59,16 @@ class Unfinished:
 
     @property
     def words(self) -> str:
-        """How far the baseline got."""
+        """A text for people that says how much of the baseline is done."""
         first, pieces = self.rows[0], f"{len(self.rows)} pieces"
-        how_far = f"{self.replayed} of its {pieces} are replayed" if self.landed else f"it ended after {pieces}"
+        how_far = f"{self.replayed} of its {pieces} are replayed" if self.landed else f"it stopped after {pieces}"
         return f"its baseline from {first.origin} at {format_start(first.position)} is not finished: {how_far}"
 
     def command(self, gold: str) -> str:
-        """The command that continues the baseline; options that only say how to read the copy are not included."""
+        """Return the command that continues the baseline of a gold table.
+
+        It does not include the options that only say how to read the copy.
+        """
         first = self.rows[0]
         at = f"--at {format_start(first.position)}"
         part = f" --partition {first.part}" if first.part else ""
@@ -72,13 +78,14 @@ class Unfinished:
 
 
 NOTHING = "nothing"
-"""The origin of a baseline without rows: its table starts again, empty."""
+"""The `origin` of a baseline without rows. With such a baseline a table starts again, empty."""
 
 
 def unfinished_baselines(rows: Iterable[BaselineRow], replayed: Collection[str]) -> list[Unfinished]:
-    """The baselines that lack a piece or have one that is not replayed; a newer baseline of a table replaces its older.
+    """Return the unfinished baselines: a piece is not written yet, or not replayed.
 
-    `rows` must be in the order of their commits.
+    Only the newest baseline of each table counts. `rows` must be in the order of their commits. `replayed` are the
+    window names of replayed pieces.
     """
     groups: dict[tuple[str | None, ...], list[BaselineRow]] = {}
     for row in rows:
@@ -94,25 +101,25 @@ def unfinished_baselines(rows: Iterable[BaselineRow], replayed: Collection[str])
 
 
 def format_start(position: str) -> str:
-    """The position of a baseline as the command line takes it."""
+    """Format the position of a baseline for the option `--at` of the command line."""
     at = parse_sequence(position)
     return "start" if at.hi == LOWEST.hi else f"{at.epoch}:{at.hi}"
 
 
 def whole_baselines(rows: Iterable[BaselineRow]) -> Baselines:
-    """The pieces of those baselines whose last piece was written."""
+    """Return the complete baselines among these rows. A baseline is complete if its last piece was written."""
     found = list(rows)
     done = {identify(row) for row in found if row.last}
     return Baselines(tuple(row for row in found if identify(row) in done))
 
 
 def identify(row: BaselineRow) -> tuple[str | None, ...]:
-    """The key that all pieces of one baseline share."""
+    """Return a key that is equal for all pieces of the same baseline."""
     return (row.database, row.schema, row.table, row.position, row.part, row.dump)
 
 
 def piece_window(number: int) -> str:
-    """The window name of a source's piece; pieces are numbered from 1."""
+    """Return the window name of a baseline piece. The pieces of a source are numbered from 1, across its baselines."""
     return (_BEFORE_ALL + number * _STEP).strftime("%Y%m%dT%H%MZ")
 
 

@@ -1,6 +1,7 @@
-"""The ledger's counts and their equations: every stage counts where each of its inputs went.
+"""The counts in the ledger, and the sums that they must satisfy: each stage counts what became of each of its inputs.
 
-A reason follows its count after a colon: `ignored:heartbeat`, `notes:DDL`; together they add up to `ignored`, `notes`.
+The name of a count may have a reason after a colon, such as `ignored:heartbeat` or `notes:DDL`. The sum of all counts
+`ignored:…` is the number of ignored messages.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -15,13 +16,14 @@ from retable.ledger.read import OF_TABLES, read_ledger, scan
 from retable.ledger.rows import OPS_TABLES, LedgerRow
 
 _FEW = 4
-"""Up to this many windows are read one by one; for more, all windows of the table are read."""
+"""If at most this many windows are asked for, each is read separately. Otherwise all windows of the table are read."""
 
 
 class CountedRows(NamedTuple):
-    """The ledger's facts about a table's rows in a window: the identity of their replay, and the count of each outcome.
+    """What the ledger records of the rows of one gold table in one window.
 
-    `lowest` and `highest` are their first and last sequence, by partition.
+    `identity` names the content of silver with which the window was replayed. `counts` has the number of rows by
+    outcome. `lowest` and `highest` are the first and the last sequence of the rows, as text, by Kafka partition.
     """
 
     identity: str | None
@@ -31,9 +33,10 @@ class CountedRows(NamedTuple):
 
 
 class LedgerRows:
-    """The ledger's rows for the replays of gold tables, each read once.
+    """The ledger rows about replays of gold tables. Each row is read when it is first needed, and then kept.
 
-    `read` gives them by window and gold name: for one window, or for all windows of some tables.
+    `read` returns ledger rows by window and gold name. Its arguments are a window (None: all windows), and the gold
+    names (None: all tables).
     """
 
     def __init__(
@@ -44,21 +47,21 @@ class LedgerRows:
         self._of_table: dict[str, Mapping[str, CountedRows]] = {}
 
     def in_window(self, window: str) -> dict[str, CountedRows]:
-        """The counts of a window, by gold name."""
+        """Return the counts of one window, by gold name."""
         if window not in self._of_window:
             self._of_window[window] = self._read(window, None)
         return {table: counted for (_, table), counted in self._of_window[window].items()}
 
     def of_table(self, table: str) -> Mapping[str, CountedRows]:
-        """The counts of a gold table, by window."""
+        """Return the counts of one gold table, by window."""
         return self.of_tables([table])[table]
 
     def applied(self, table: str) -> dict[str, str | None]:
-        """The identity under which the rows of a gold table were applied, by window."""
+        """Return, by window, the identity of the content with which a gold table was replayed."""
         return {window: counted.identity for window, counted in self.of_table(table).items()}
 
     def of_tables(self, tables: Collection[str]) -> dict[str, Mapping[str, CountedRows]]:
-        """The counts of some gold tables, by name and window."""
+        """Return the counts of some gold tables, by gold name and then by window."""
         if missing := set(tables) - self._of_table.keys():
             found: dict[str, dict[str, CountedRows]] = {table: {} for table in missing}
             for (window, table), counted in self._read(None, missing).items():
@@ -67,7 +70,7 @@ class LedgerRows:
         return {table: self._of_table[table] for table in tables}
 
     def find(self, table: str, windows: Collection[str]) -> dict[str, CountedRows]:
-        """The counts of a gold table in some windows, by window."""
+        """Return the counts of one gold table in these windows, by window. Windows without a ledger row are missing."""
         if len(windows) <= _FEW:
             rows = ((window, self.in_window(window).get(table)) for window in windows)
             return {window: counted for window, counted in rows if counted is not None}
@@ -76,35 +79,39 @@ class LedgerRows:
 
 
 def open_ledger(lake: Lake, source: str) -> LedgerRows:
-    """Give the counts of the gold tables of a source; they are read when they are needed."""
+    """Return the ledger rows about the gold tables of a source. Nothing is read before it is needed."""
     return LedgerRows(partial(_read_counted, lake, source))
 
 
 def check_messages(counts: Mapping[str, int]) -> None:
-    """Check that every landed message was decoded, ignored for a reason, quarantined or erased."""
+    """Raise Unbalanced unless each landed message was decoded, ignored for a reason, quarantined or erased."""
     _check(counts, "landed", ("decoded", "ignored", "quarantined", "erased"))
 
 
 def check_events(counts: Mapping[str, int]) -> None:
-    """Check that every event of the decoded messages is a row, or a note (DDL, TRUNCATE, heartbeat and the like)."""
+    """Raise Unbalanced unless each event of the decoded messages is a row or a note, such as DDL or a heartbeat."""
     _check(counts, "events", ("rows", "notes"))
 
 
 def check_rows(counts: Mapping[str, int]) -> None:
-    """Check that every row was applied, or that a count says why it was not."""
+    """Raise Unbalanced unless each row was applied, or is in a count that says why it was not applied."""
     parts = ("applied", "superseded", "duplicate", "voided", "held", "pending", "rejected", "excluded")
     _check(counts, "rows", parts)
 
 
 def is_left_out(row: LedgerRow, takes: Callable[[str], bool]) -> bool:
-    """Whether a decode excluded rows of a table that the settings include now."""
+    """Return whether a decode excluded rows of a table that the settings include now.
+
+    `takes` returns whether the settings include a table.
+    """
     return row.stage == "decode" and row.table is not None and bool(row.counts.get("excluded")) and takes(row.table)
 
 
 def read_left_out(lake: Lake, source: str, since: str, takes: Callable[[str], bool]) -> list[LedgerRow]:
-    """Give the decode rows of windows, from `since` on, that excluded rows of a table which the settings include now.
+    """Return the ledger rows of decodes that excluded rows of a table which the settings include now.
 
-    All decode rows are scanned, but only a few are read with all columns.
+    `since` is the first window that is read. `takes` returns whether the settings include a table. All rows about
+    decodes are scanned with few columns. Only the rows of such tables are read with all columns.
     """
     table = lake.find(OPS_TABLES[LedgerRow])
     if table is None:
@@ -126,7 +133,7 @@ def _check(counts: Mapping[str, int], whole: str, parts: tuple[str, ...]) -> Non
     if counts.get(whole, 0) != sum(sums.values()) or min(counts.values(), default=0) < 0:
         shown = " + ".join(f"{part} {count}" for part, count in sums.items())
         raise Unbalanced(
-            f"the ledger does not balance: {whole} {counts.get(whole, 0)} is not {shown}; "
+            f"the ledger does not balance: the count {whole} is {counts.get(whole, 0)}, but must equal {shown}; "
             f"this is a bug of Retable, please report it with these numbers",
             counts=dict(counts),
         )

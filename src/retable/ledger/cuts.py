@@ -1,7 +1,8 @@
-"""Consistent cuts: the snapshot of each gold table of a source after a window.
+"""Consistent cuts: the Iceberg snapshot of each gold table of a source after a window.
 
-A window has one row for each table whose snapshot or state changed in it; the newest row of a table up to a window
-counts there. So the cost of a cut depends on what changed, and two overlapping runs cannot lose each other's rows.
+A cut has rows only for the tables whose snapshot or state changed in the window. For each other table, its newest row
+from an earlier window counts. So a cut costs only as much as has changed, and two runs at the same time cannot lose
+each other's rows.
 """
 
 from bisect import bisect_right
@@ -22,7 +23,7 @@ _ATTEMPTS = 20
 
 
 class TableSnapshot(NamedTuple):
-    """A gold table at a moment: its name, its snapshot (None if it has none yet), its state."""
+    """A gold table at a moment: its name, its Iceberg snapshot (None if it has no snapshot yet) and its state."""
 
     gold: str
     snapshot_id: int | None
@@ -30,14 +31,14 @@ class TableSnapshot(NamedTuple):
 
 
 class Cuts:
-    """All cuts of one source. `rows` are sorted by window, revision and commit."""
+    """All consistent cuts of one source. `rows` are sorted by window, then by revision, then by commit."""
 
     def __init__(self, rows: Iterable[CutRow]) -> None:
         self.rows = sorted(rows, key=lambda row: (row.window, row.revision))
 
     @cached_property
     def recorded_at(self) -> dict[str, datetime]:
-        """When the newest revision of each window was recorded, by window, in order."""
+        """The time when the newest revision of each window's cut was recorded, by window, in order."""
         return {row.window: row.recorded_at for row in self.rows}
 
     @property
@@ -46,7 +47,10 @@ class Cuts:
         return [*self.recorded_at]
 
     def at(self, window: str) -> dict[str, CutRow]:
-        """The cut after a window: the row of each table, by identity; empty if there is no cut up to it."""
+        """Return the consistent cut after a window: the newest row of each table up to the window, by identity.
+
+        It is empty if no cut was recorded up to this window.
+        """
         return _newest(row for row in self.rows if row.window <= window)
 
     @cached_property
@@ -55,16 +59,16 @@ class Cuts:
         return _newest(self.rows)
 
     def since(self, count: int) -> list[CutRow]:
-        """The rows that make up the cuts of the last `count` windows, with all revisions of these windows."""
+        """Return the rows that are needed for the cuts of the last `count` windows, including all their revisions."""
         first = "".join(self.windows[-count:][:1])
         older = [row for row in self.at(first).values() if row.window < first]
         return older + [row for row in self.rows if row.window >= first]
 
     def pruned(self, count: int) -> list[tuple[CutRow, CutRow]]:
-        """Pairs of the rows that the cuts of the last `count` windows need: as they are, and as they are after pruning.
+        """Return the rows that are needed for the cuts of the last `count` windows, each before and after pruning.
 
-        Older windows lose their cuts: a row from before these windows moves to the first of them, under the revision
-        -1.
+        Pruning removes the cuts of all older windows. A row of an older window that is still needed moves to the first
+        of the last windows, with the revision -1.
         """
         first = "".join(self.windows[-count:][:1])
         older = partial(replace, window=first, revision=-1)
@@ -73,9 +77,10 @@ class Cuts:
     def next_rows(
         self, source: str, window: str, snapshots: Mapping[str, TableSnapshot], now: datetime
     ) -> list[CutRow]:
-        """The rows to record after the last `window` for these snapshots of tables, by identity.
+        """Return the rows to record for the cut of a window, which must be the last window with a cut or a later one.
 
-        If no table changed in a window, it gets one row without a table, once, so that it has a cut, too.
+        `snapshots` are the tables after the window, by identity. Only changed tables get a row. If no table changed,
+        and the window has no cut yet, the result is one row without a table, which marks the cut.
         """
         revision = max((row.revision for row in self.rows if row.window == window), default=-1) + 1
         changed = {
@@ -101,7 +106,7 @@ class Cuts:
 
 
 def read_cuts(lake: Lake, source: str) -> Cuts:
-    """Read the cuts of a source."""
+    """Read the consistent cuts of a source."""
     return Cuts(cuts_of(lake, lake.find(_TABLE), source))
 
 
@@ -114,12 +119,12 @@ def record_cut(
     before: Cuts,
     current: Callable[[str], TableSnapshot | None],
 ) -> str:
-    """Record these tables, by identity, as the cut of a window, or of the newest window with a cut if that is later.
+    """Record the tables in `snapshots`, by identity, as the consistent cut of a window.
 
-    Gives the window of the recorded cut; it is the first cut that contains what the run wrote. `before` are the cuts
-    from the start of the run. If another run recorded a table since, the `current` snapshot counts, which is that run's
-    or a newer one; `current` takes the gold name and gives None if the table is gone. So a run that records last never
-    moves a table back to an older snapshot.
+    If a later window has a cut already, record them for the last such window. Return the window of the recorded cut,
+    which is the first cut with what the run wrote. `before` are the cuts when the run started. If another run recorded
+    a table since then, use the `current` snapshot of the table, so that the table does not move back to an older
+    snapshot. `current` takes a gold name, and returns None if the table is gone.
     """
 
     behind = window
@@ -142,18 +147,23 @@ def record_cut(
 
 
 def change_cuts(lake: Lake, source: str, decide: Callable[[Cuts], list[CutRow]]) -> None:
-    """Record the rows that `decide` makes from the current cuts; if another run records first, decide again."""
+    """Record the cut rows that `decide` makes from the current cuts. If it makes none, nothing is recorded.
+
+    If another run records first, `decide` is called again. Raise ConflictError if that happens too often.
+    """
     lake.ensure(_TABLE)
     for _ in range(_ATTEMPTS):
         table = lake.load(_TABLE)
         rows = decide(Cuts(cuts_of(lake, table, source)))
         if not rows or append_to_loaded(lake, table, rows):
             return
-    raise ConflictError(f"the consistent cuts of {source}: other runs recorded first, {_ATTEMPTS} times; try again")
+    raise ConflictError(
+        f"the consistent cut of {source} was not recorded: other runs recorded cuts first, {_ATTEMPTS} times; try again"
+    )
 
 
 def last_cut(windows: list[str], window: str) -> str | None:
-    """The last of `windows`, which are in order, up to this window; None if there is none."""
+    """Return the last of `windows` that is not after `window`; None if there is none. `windows` must be in order."""
     at = bisect_right(windows, window)
     return windows[at - 1] if at else None
 

@@ -1,6 +1,7 @@
-"""Incidents: what is late, and who was notified. `ops.incidents` changes by compare-and-set, so each is sent once.
+"""Incidents: tables that are late, and the notifications about them.
 
-An incident is one cause, however many tables it makes late. Its newest row is its current state.
+An incident is one cause; it may make many tables late. Its newest row in `ops.incidents` is its current state. The
+table changes by compare-and-set, so each notification is sent once.
 """
 
 from collections.abc import Callable
@@ -23,9 +24,10 @@ _ATTEMPTS = 20
 class Incident:
     """One cause that makes tables late.
 
-    `names` gives, by `source` or `source/table`, when each should have been complete. The keys of `claimed` and `told`
-    are `late:`, `recovered:` or `unwatched:` and a notifier; the values are when a process claimed the notification,
-    and when it had sent it. `closed`: the incident is over; `unwatched`: its tables only have no SLA any more.
+    `names` has the time when each source (`source`) or table (`source/table`) should have been complete. A key of
+    `claimed` and `told` is `late:`, `recovered:` or `unwatched:`, followed by the name of a notifier. The value in
+    `claimed` is the time when a process claimed the notification. The value in `told` is the time when the notification
+    had been sent. `closed` means that the incident is over. `unwatched` means that its tables have no SLA any more.
     """
 
     source: str
@@ -44,14 +46,20 @@ class Incident:
 
 
 def change_incidents(lake: Lake, change: Callable[[list[Incident]], list[Incident]]) -> list[Incident]:
-    """Record and give what `change` makes of the current incidents; if another process records first, change again."""
+    """Record the incidents that `change` returns, and return them.
+
+    `change` gets the current incidents and returns new and changed incidents. If another process records first,
+    `change` is called again. Raise ConflictError if that happens too often.
+    """
     lake.ensure(_TABLE)
     for _ in range(_ATTEMPTS):
         table = lake.load(_TABLE)
         changed = change(_incidents(lake, table))
         if not changed or append_to_loaded(lake, table, [asdict(each) for each in changed]):
             return changed
-    raise ConflictError(f"incidents: other runs recorded first, {_ATTEMPTS} times; try again")
+    raise ConflictError(
+        f"the incidents were not recorded: other runs recorded incidents first, {_ATTEMPTS} times; try again"
+    )
 
 
 def _incidents(lake: Lake, table: Table | None) -> list[Incident]:

@@ -1,7 +1,7 @@
-"""Leases: which run works on which tables. They are taken by compare-and-set; those of killed runs expire.
+"""Leases: which run works on which tables. A run takes a lease by compare-and-set; the lease of a killed run expires.
 
-A lease only saves two writers from work without result. What keeps a table correct is that a commit succeeds only on
-the table state that its writer read.
+A lease only prevents two writers from doing the same work. It does not keep a table correct: for that, a commit
+succeeds only if the table is still in the state that the writer read.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,10 +22,11 @@ from retable.ledger.write import append_to_loaded
 
 Purpose = Literal["replay", "upkeep", "build"]
 LENGTH = timedelta(hours=1)
-"""How long a lease is valid without renewal; a run that was killed on another machine blocks others for this time."""
+"""How long a lease is valid without renewal. A run that was killed on another machine blocks others for this time."""
 
 PATIENCE_SECONDS = 60
-"""How long a replay waits until upkeep has left a table; then the replay continues, and upkeep's commit fails."""
+"""How long a replay waits until upkeep has ended its work on a table. Then the replay continues, and the commit of
+upkeep fails."""
 
 _TABLE = "ops.leases"
 _ATTEMPTS = 20
@@ -38,8 +39,8 @@ _RENEWALS = 4
 class Lease:
     """A claim on `target`: the name of one table, or the name of a source for all of its tables.
 
-    It ends when it is given back or expires, when its process is gone, if this machine can see that, or when another
-    run of its `window` ended well.
+    A lease ends when its run gives it back, when it expires (`until`), or when another run of its `window` ended well.
+    It also ends when its `process` has ended, if that process ran on this machine. `holder` is the ID of the run.
     """
 
     source: str
@@ -53,16 +54,17 @@ class Lease:
 
 
 def standing_leases(lake: Lake, source: str, now: datetime) -> list[Lease]:
-    """Give the active leases of a source's tables."""
+    """Return the leases of a source and of its tables that are active at the time `now`."""
     return _standing(lake, lake.find(_TABLE), source, now)
 
 
 @contextmanager
 def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
-    """Hold a lease for the duration of a `with` block, and renew it meanwhile; Leased names the conflicting lease.
+    """Hold a lease for the duration of a `with` block, and renew it meanwhile.
 
-    Upkeep needs a table alone, a build its shadow. Replays share their source, because the fence decides between them;
-    with `patience` a replay waits so many seconds until upkeep has left its tables.
+    Raise Leased if another lease conflicts with this lease (`meets`). Several replays may work on one source, because
+    only one of their commits succeeds. `patience` is the number of seconds that a replay waits until upkeep has ended
+    its work on the tables of the source.
     """
     began, length, newest = perf_counter(), lease.until - lease.recorded_at, lease
     ended = Event()
@@ -88,7 +90,7 @@ def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
     renewing = Thread(target=renew, daemon=True, name=f"the lease of {lease.target}")
     renewing.start()
     try:
-        # Upkeep that starts after this lease was taken sees it, and stays away.
+        # Upkeep that starts after this lease was taken sees the lease, and does not start on these tables.
         if any(other.purpose == "upkeep" for other in others):
             _wait_for_upkeep(lake, lease, patience)
         yield
@@ -96,7 +98,7 @@ def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
             if lease.window is not None and (other.target, other.window) == (lease.target, lease.window):
                 _give_back(lake, other, lease.recorded_at)
     except Unavailable:
-        # To give the lease back would wait for the catalog again; it ends with its process.
+        # To give the lease back would wait for the catalog again; the lease ends with its process.
         ended.set()
         raise
     except BaseException:
@@ -107,7 +109,7 @@ def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
 
 
 def end_leases(lake: Lake, source: str, target: str, now: datetime) -> None:
-    """Give back the leases of a target for runs that a person knows were killed."""
+    """Give back all leases of a table or source. A person does this for runs that were killed."""
     for lease in standing_leases(lake, source, now):
         if lease.target == target:
             _give_back(lake, lease, now)
@@ -123,14 +125,18 @@ def _wait_for_upkeep(lake: Lake, lease: Lease, patience: float) -> None:
 
 
 def meets(lease: Lease, other: Lease) -> bool:
-    """Whether two leases of one source conflict."""
+    """Return whether two leases of one source conflict.
+
+    They do if they have different holders, claim the same tables, and exclude each other: upkeep excludes every other
+    run, and a build excludes another build.
+    """
     same = lease.target == other.target or lease.source in (lease.target, other.target)
     alone = lease.purpose == "upkeep" or lease.purpose == other.purpose == "build"
     return same and lease.holder != other.holder and alone
 
 
 def _take(lake: Lake, lease: Lease) -> list[Lease]:
-    """Append a lease; give the other active ones."""
+    """Append a lease, and return the active leases that were there before. Raise Leased if one of them conflicts."""
     table = lake.ensure(_TABLE)
     for _ in range(_ATTEMPTS):
         others = _standing(lake, table, lease.source, lease.recorded_at)
@@ -138,19 +144,21 @@ def _take(lake: Lake, lease: Lease) -> list[Lease]:
         if _append(lake, table, lease):
             return others
         table = lake.load(_TABLE)
-    raise ConflictError(f"{lease.target}: other runs took leases first, {_ATTEMPTS} times; try again")
+    raise ConflictError(
+        f"this run got no lease of {lease.target}: other runs took leases first, {_ATTEMPTS} times; try again"
+    )
 
 
 def check_free(lake: Lake, lease: Lease) -> None:
-    """Check that no lease conflicts with this one; nothing is written."""
+    """Raise Leased if an active lease conflicts with the given lease. Nothing is written."""
     _check_free(lease, standing_leases(lake, lease.source, lease.recorded_at))
 
 
 def _check_free(lease: Lease, others: Iterable[Lease]) -> None:
     if other := next((each for each in others if meets(lease, each)), None):
         raise Leased(
-            f"{lease.target}: the {other.purpose} {other.holder} works on {other.target}, until {other.until:%FT%TZ} "
-            f"at the latest; try again",
+            f"{lease.target} is in use: the {other.purpose} {other.holder} works on {other.target}, and its lease "
+            f"is valid until {other.until:%FT%TZ}; try again when that run has ended",
             table=lease.target,
         )
 
@@ -160,21 +168,22 @@ def _give_back(lake: Lake, lease: Lease, now: datetime) -> None:
 
 
 def _append_anyhow(lake: Lake, lease: Lease) -> None:
-    """Append after any other append; a lease that cannot be given back expires."""
+    """Append a lease, and try again if another process appends first. A lease that cannot be given back expires."""
     for _ in range(_ATTEMPTS):
         if _append(lake, lake.load(_TABLE), lease):
             return
 
 
 def _append(lake: Lake, table: Table, lease: Lease) -> bool:
-    """Append to the table as it was loaded; False if another process has committed since."""
+    """Append to the table as it was loaded. Return False if another process has committed since."""
     return append_to_loaded(lake, table, [asdict(lease)])
 
 
 def _standing(lake: Lake, table: Table | None, source: str, now: datetime) -> list[Lease]:
-    """The newest row of each holder and target, without leases that expired or were given back.
+    """Return the active leases: the newest row of each holder and target, if it is not expired or given back.
 
-    The process that gave a lease back may have another clock.
+    A lease was given back if its newest row has an `until` that is not after its `recorded_at`. Both times come from
+    one clock, because the process that gave the lease back may have another clock than this one.
     """
     newest: dict[tuple[str, str], Lease] = {}
     least = {"recorded_at": now - 2 * LENGTH}

@@ -8,14 +8,20 @@ _PROC = Path("/proc")
 
 
 def this_process() -> str | None:
-    """Give this process a name that no other process has, even after a restart; None if the system has no /proc."""
+    """Return a name for this process that no other process ever gets, even after a restart of the machine.
+
+    Return None if the system has no /proc.
+    """
     with suppress(OSError):
         return f"{_machine()}/{os.getpid()}/{_began(os.getpid())}"
     return None
 
 
 def is_gone(process: str | None) -> bool:
-    """Whether a process has ended; False for a process without a name, or on another machine."""
+    """Return whether a process, given by its name from `this_process`, has ended.
+
+    Return False if the name is None, or if the process ran on another machine.
+    """
     with suppress(OSError):
         machine, _, rest = (process or "").partition("/")
         number, _, began = rest.partition("/")
@@ -24,13 +30,13 @@ def is_gone(process: str | None) -> bool:
 
 
 def _machine() -> str:
-    """Name this boot of the machine and its PID namespace, because a container has a separate one."""
+    """Return a name for this boot of the machine and this PID namespace; each container has its own PID namespace."""
     boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
     return f"{boot}:{(_PROC / 'self/ns/pid').stat().st_ino}"
 
 
 def _began(number: int) -> str | None:
-    """When a process began, in ticks since the boot; None if it has ended, even if it is still a zombie."""
+    """Return when a process began, in ticks since the boot. Return None if it has ended or is a zombie."""
     try:
         fields = (_PROC / str(number) / "stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

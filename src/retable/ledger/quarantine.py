@@ -1,4 +1,4 @@
-"""Quarantined rows, and those of them that a person accepted as lost."""
+"""Quarantined messages and rows, and the quarantined rows that a person accepted as lost."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,10 +19,11 @@ from retable.ledger.rows import ActionRow, Stage
 from retable.model.event import TableName
 
 ACCEPT = "quarantine accept"
-"""The action that accepts a loss; its target is the row's ID."""
+"""The name of the action with which a person accepts a loss; its target is the ID of the quarantined row."""
 
 LANDED = "landed whole in "
-"""The start of the action that closes lines which a later window landed in full; the window's name follows."""
+"""The start of the name of an action. The name of a window follows it. The action says that this window landed, in
+full, a line that is in quarantine because it was cut off."""
 
 _OF_TABLE = ("window", "database", "schema", "table")
 _OF_ID = ("stage", "window", "topic", "partition", "offset", "row_index")
@@ -34,9 +35,10 @@ _AT_ONCE = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineRow:
-    """A message that could not be decoded, or a row of it that could not be applied, and why.
+    """A message that could not be decoded, or one row of a message that could not be applied, with the reason.
 
-    `row_index` is the number of the row in its message; None for the whole message.
+    `row_index` is the number of the row in its message. If it is None, the whole message is in quarantine. `place` is
+    the location of the problem in the message.
     """
 
     source: str
@@ -58,7 +60,7 @@ class QuarantineRow:
 
     @property
     def id(self) -> str:
-        """The ID that people use; it stays the same when the window is decoded again."""
+        """The ID that people use. It stays the same when the window is decoded again."""
         return _id(self.source, self.stage, self.window, self.topic, self.partition, self.offset, self.row_index)
 
     @property
@@ -69,12 +71,18 @@ class QuarantineRow:
 
 
 def list_quarantined(lake: Lake, source: str, window: str | None = None) -> list[QuarantineRow]:
-    """Give the quarantined rows of a source or of one window, accepted or not, by window and address."""
+    """Return the quarantined rows of a source, or only of one `window`, including accepted rows.
+
+    They are ordered by window, topic, partition and offset.
+    """
     return [row for each in count_quarantined(lake, source, window) for row in read_quarantined(lake, source, each)]
 
 
 def count_quarantined(lake: Lake, source: str, window: str | None = None) -> dict[str, int]:
-    """Give the number of quarantined messages and rows of each window of a source, in the windows' order."""
+    """Return the number of quarantined messages and rows by window, in the order of the windows.
+
+    `window`: count only this window.
+    """
     table = lake.find(f"quarantine.{source}")
     if table is None:
         return {}
@@ -85,7 +93,10 @@ def count_quarantined(lake: Lake, source: str, window: str | None = None) -> dic
 
 
 def read_quarantined(lake: Lake, source: str, window: str) -> Iterator[QuarantineRow]:
-    """Give the quarantined rows of one window by address; only a few at a time are Python objects."""
+    """Yield the quarantined rows of one window, ordered by topic, partition and offset.
+
+    Only a limited number of rows is in memory as Python objects at one time.
+    """
     records = scan(lake, lake.find(f"quarantine.{source}"), window=window)
     records = records.append_column("_row", pc.fill_null(records["row_index"], 0))
     names = [field.name for field in fields(QuarantineRow) if field.name != "source"]
@@ -95,9 +106,10 @@ def read_quarantined(lake: Lake, source: str, window: str) -> Iterator[Quarantin
 
 
 def read_accepted(lake: Lake, source: str) -> dict[str, ActionRow]:
-    """Give who accepted which losses of a source, and why, by row ID; and the rows that landed again in full.
+    """Return the actions that close quarantined rows of a source, by the ID of the row.
 
-    Rows that landed again count once the window in which they landed is replayed.
+    An action closes a row if a person accepted its loss, or if the row landed again in full. In the second case the
+    action counts only after the window in which the row landed again is replayed.
     """
     actions = read_actions(lake, source)
     landed = [row for row in actions if row.action.startswith(LANDED)]
@@ -108,7 +120,10 @@ def read_accepted(lake: Lake, source: str) -> dict[str, ActionRow]:
 
 
 def read_open(lake: Lake, source: str) -> pa.Table:
-    """Give window, database, schema and table of every quarantined row of a source that is not accepted."""
+    """Return the columns window, database, schema and table of every quarantined row of a source that is not closed.
+
+    An action closes a row (`read_accepted`).
+    """
     table = lake.find(f"quarantine.{source}")
     if table is None:
         return QUARANTINE.columns.empty_table().select(_OF_TABLE)
@@ -123,7 +138,10 @@ def read_open(lake: Lake, source: str) -> pa.Table:
 
 
 def _id(source: str, stage: str, window: str, topic: str, partition: int, offset: int, row_index: int | None) -> str:
-    """Format an ID; characters that a terminal obeys or hides are escaped, because people copy an ID by hand."""
+    """Format the ID of a quarantined row.
+
+    Control characters and invisible characters of the topic are escaped, because people copy an ID from a terminal.
+    """
     row = "" if row_index is None else f"+{row_index}"
     shown = "".join(
         char if char.isprintable() and char != "\\" else char.encode("unicode_escape").decode() for char in topic

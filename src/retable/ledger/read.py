@@ -1,6 +1,6 @@
-"""Read the ops tables. They are append-only: of several rows about the same thing the newest counts.
+"""Read the ops tables. They are append-only: if several rows are about the same thing, only the newest row counts.
 
-The newest row is the one that was committed last, whatever the clocks of the runs said.
+The newest row is the row that was committed last. The clocks of the runs do not matter.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -66,13 +66,15 @@ _Row = TypeVar(
 )
 _ALL = AlwaysTrue()
 OF_TABLES = NotNull(term=Reference("table"))
-"""The rows of the ledger and of watermarks for single tables, not for a whole window or source."""
+"""The condition for rows about a single table, in ops.ledger and ops.watermarks. The other rows are about a whole
+window or source."""
 
 CLOCKS_APART = timedelta(days=2)
-"""A run's clock may be a day off, either way; a read that selects rows by recording time reads this much more."""
+"""The clock of a run may be wrong by a day, in both directions. So a read that selects rows by the time when they were
+recorded starts this much earlier."""
 
 ColumnBounds = Mapping[str, str | datetime]
-"""The lowest value of a column; files without such rows are not opened."""
+"""Lower bounds of rows, inclusive: the lowest value by column. Files without such rows are not opened."""
 
 
 def read_ledger(
@@ -86,10 +88,11 @@ def read_ledger(
     of_tables: bool | None = None,
     tables: Collection[str] | None = None,
 ) -> list[LedgerRow]:
-    """Give the newest row of each window, stage and table of a source, by window.
+    """Return the newest row of each window, stage and table of a source, ordered by window.
 
-    Filters: one `window`, the windows from the bound of `at_least` to `until`, a `stage`, these `tables`; `of_tables`:
-    True for rows of tables only, False for rows of whole windows only.
+    A filter that is None does not filter. `window` selects one window. `at_least` and `until` select a range of
+    windows, both ends included. `tables` selects gold names. `of_tables` selects rows about single tables (True) or
+    rows about whole windows (False).
     """
     first, last = window or str((at_least or {}).get("window", "")), window or until
     wanted: BooleanExpression = _ALL if of_tables is None else OF_TABLES if of_tables else Not(OF_TABLES)
@@ -104,9 +107,9 @@ def read_ledger(
 
 
 def read_stages(lake: Lake, source: str, since: str | None = None) -> dict[Stage, dict[str, str | None]]:
-    """Give the finished windows by stage, each with the identity under which it was done; `since`: the first window.
+    """Return the finished windows by stage, each with the `identity` of its ledger row.
 
-    This reads few columns, even for many windows and all of their tables.
+    `since` is the first window that is read. If it is None, all windows are read. Only few columns are read.
     """
     table = lake.find(OPS_TABLES[LedgerRow])
     done: dict[Stage, dict[str, str | None]] = {"land": {}, "decode": {}, "replay": {}}
@@ -127,12 +130,15 @@ def read_stages(lake: Lake, source: str, since: str | None = None) -> dict[Stage
 
 
 def read_ledger_whole(lake: Lake, source: str) -> list[LedgerRow]:
-    """Give every ledger row of a source, also those that newer rows replace, oldest recorded first."""
+    """Return every ledger row of a source in the order of recording, including rows that a newer row replaces."""
     return list(_spread(_read(lake, LedgerRow, source=source)))
 
 
 def _until(table: Table | None, window: str) -> BooleanExpression:
-    """The ledger rows about windows up to this one; a row about several windows counts if its first one does."""
+    """Return the condition for ledger rows about windows up to this window.
+
+    A row about several windows satisfies it if its first window does.
+    """
     own = LessThanOrEqual(term=Reference("window"), value=literal(window))
     if table is None or "first" not in table.schema().column_names:
         return own
@@ -140,7 +146,7 @@ def _until(table: Table | None, window: str) -> BooleanExpression:
 
 
 def _spread(rows: Iterable[LedgerRow]) -> Iterator[LedgerRow]:
-    """Give one row for each window that a row describes."""
+    """Yield one row for each window that a ledger row is about."""
     for row in rows:
         if row.count is None:
             yield row
@@ -160,60 +166,66 @@ def _windows_of(first: str | None, last: str, count: int | None) -> Iterator[str
 
 
 def read_schema_changes(lake: Lake, source: str | None = None, table: str | None = None) -> list[SchemaChangeRow]:
-    """Give the newest row of each schema change, oldest recorded first; `table` is a gold name."""
+    """Return the newest row of each schema change, in the order of recording.
+
+    `source` and `table` (a gold name) limit the result. None does not filter.
+    """
     rows = _read(lake, SchemaChangeRow, source=source, table=table)
     return _newest(rows, lambda row: (row.source, row.identity, row.part, row.position, row.statement))
 
 
 def cuts_of(lake: Lake, table: Table | None, source: str) -> list[CutRow]:
-    """Give every cut row of a source from `ops.cuts` as it was loaded, oldest recorded first."""
+    """Return every row of a source from a loaded `ops.cuts`, in the order of recording; none if `table` is None."""
     return rows_of(CutRow, scan(lake, table, source=source))
 
 
 def read_tables(lake: Lake, source: str | None = None) -> list[TableRow]:
-    """Give the newest row of each gold table, by name."""
+    """Return the newest row of each gold table, ordered by gold name. If `source` is None, read all sources."""
     return newest_tables(_read(lake, TableRow, source=source))
 
 
 def newest_tables(rows: Iterable[TableRow]) -> list[TableRow]:
-    """Give the newest of these rows for each gold table, by name."""
+    """Return the newest of these rows for each gold table, ordered by gold name. `rows` are in recording order."""
     return sorted(_newest(rows, lambda row: row.identity), key=lambda row: row.gold)
 
 
 def read_actions(lake: Lake, source: str) -> list[ActionRow]:
-    """Give all manual actions on a source, oldest first."""
+    """Return all actions of persons on a source, oldest first."""
     return _read(lake, ActionRow, source=source)
 
 
 def read_decisions(lake: Lake, source: str) -> list[DecisionRow]:
-    """Give all decisions about statements and rows of a source, oldest first."""
+    """Return all decisions of persons about statements and rows of a source, oldest first."""
     return _read(lake, DecisionRow, source=source)
 
 
 def read_upkeep(lake: Lake, at_least: ColumnBounds | None = None) -> list[UpkeepRow]:
-    """Give what upkeep did with each table, oldest first."""
+    """Return the rows of `ops.upkeep`, oldest first: one row for each table that upkeep changed in a run."""
     return _read(lake, UpkeepRow, at_least)
 
 
 def read_imports(lake: Lake, source: str) -> list[ImportRow]:
-    """Give the newest row of each table and position from the schema dumps of a source."""
+    """Return the table schemas that persons imported for a source; for each table and position the newest row."""
     rows = _read(lake, ImportRow, source=source)
     return _newest(rows, lambda row: (row.database, row.schema, row.table, row.position))
 
 
 def read_baselines(lake: Lake, source: str) -> list[BaselineRow]:
-    """Give the baseline pieces of a source, oldest first; for a piece that was written again, the newest row."""
+    """Return the baseline pieces of a source, oldest first. If a piece was written again, return its newest row."""
     return _newest(_read(lake, BaselineRow, source=source), lambda row: row.window)
 
 
 def read_suspects(lake: Lake, source: str) -> list[SuspectRow]:
-    """Give the newest row of each suspect of a source, in any state, by table, columns and window."""
+    """Return the newest row of each suspect of a source, in any state.
+
+    A suspect is identified by its table, the columns of its foreign key and its window.
+    """
     rows = _read(lake, SuspectRow, source=source)
     return _newest(rows, lambda row: (row.identity, row.columns, row.window))
 
 
 def read_replayed_pieces(lake: Lake, source: str) -> frozenset[str]:
-    """Give the baseline pieces, as windows, that the ledger records as replayed; no other rows are read."""
+    """Return the window names of the baseline pieces that are replayed, according to the ledger."""
     table = lake.find("ops.ledger")
     if table is None:
         return frozenset()
@@ -230,7 +242,10 @@ def read_replayed_pieces(lake: Lake, source: str) -> frozenset[str]:
 def read_evidence(
     lake: Lake, source: str, window: str | None = None, at_least: ColumnBounds | None = None
 ) -> list[EvidenceRow]:
-    """Give the newest row of each window and partition of the queue, by window."""
+    """Return the newest evidence row of each window and Kafka partition, ordered by window and partition.
+
+    `window` selects one window. None does not filter.
+    """
     rows = _read(lake, EvidenceRow, at_least, source=source, window=window)
     newest = _newest(rows, lambda row: (row.window, row.topic, row.partition))
     return sorted(newest, key=lambda row: (row.window, row.topic, row.partition))
@@ -246,10 +261,10 @@ def read_watermarks(
     window: str | None = None,
     grade: str | None = None,
 ) -> list[WatermarkRow]:
-    """Give the newest row of each table (None is the source), grade and window, by window, then in recording order.
+    """Return the newest watermark record of each table, grade and window, ordered by window, then by recording.
 
-    If a table was free and blocked within one window, both rows are given. `of_tables`: True for rows of tables only,
-    False for rows of the source only.
+    If a table was blocked and not blocked in the same window, both rows are returned. A filter that is None does not
+    filter. `of_tables` selects records of tables (True) or records of the source itself (False).
     """
     wanted = _ALL if of_tables is None else OF_TABLES if of_tables else Not(OF_TABLES)
     rows = _read(lake, WatermarkRow, at_least, wanted, source=source, table=table, window=window, grade=grade)
@@ -258,7 +273,7 @@ def read_watermarks(
 
 
 def last_promised(lake: Lake, source: str) -> str | None:
-    """Give the last window with a watermark of the source; None if there is none yet."""
+    """Return the last window with a watermark record of the source itself; None if there is no such record yet."""
     table = lake.find(OPS_TABLES[WatermarkRow])
     if table is None:
         return None
@@ -276,9 +291,10 @@ def scan(
     columns: Sequence[str] | None = None,
     **equal: str | None,
 ) -> pa.Table:
-    """Read the rows of a table with these values; a value of None does not filter. Empty if the table is missing.
+    """Read the rows of an ops table that satisfy all conditions, in the order of their commits.
 
-    The rows come in the order of their commits. `columns`: only these columns.
+    `equal` are values by column; None does not filter. `columns` are the columns to read. If it is None, all columns
+    are read. The result is empty if `table` is None.
     """
     if table is None:
         return pa.table({})
@@ -305,7 +321,7 @@ def _read(
 
 
 def rows_of(kind: type[_Row], scanned: pa.Table) -> list[_Row]:
-    """Give the rows of a scan, in its order."""
+    """Return the rows of a scanned table as dataclasses of this kind, in the same order."""
     names = [field.name for field in fields(kind) if field.name in scanned.column_names]
     columns = (map(_python, scanned[name].to_pylist()) for name in names)
     return [kind(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]

@@ -1,4 +1,4 @@
-"""What retention has kept: the oldest complete window of bronze, silver and quarantine, from each table's property."""
+"""The oldest window that retention has kept complete in bronze, silver and quarantine, from a property of the table."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,7 +13,8 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.tables import COMMITTED
 
 KEPT_FROM = "retable.kept_from"
-"""The property of a source's table that names its oldest complete window; committed together with the drop."""
+"""The property of a table of bronze, silver or quarantine that names its oldest complete window. The commit that drops
+older windows also sets it."""
 
 _GOES_ON_BY = (
     *("window", COMMITTED),
@@ -26,25 +27,32 @@ KEPT_LAYERS: tuple[KeptLayer, ...] = ("bronze", "silver", "quarantine")
 
 
 def kept_from(lake: Lake, layer: KeptLayer, source: str) -> str | None:
-    """The oldest complete window; None if nothing was ever dropped. For silver it is the horizon."""
+    """Return the oldest complete window of a source in a layer. For silver, this window is called the horizon.
+
+    Return None if retention has never dropped anything, or if the table does not exist.
+    """
     return kept_from_of(lake.find(f"{layer}.{source}"))
 
 
 def kept_from_of(table: Table | None) -> str | None:
-    """The same for a loaded table."""
+    """Return the oldest complete window of a loaded table; None if retention has never dropped anything."""
     return None if table is None else table.properties.get(KEPT_FROM)
 
 
 def is_dropped(window: str, kept: str | None) -> bool:
-    """Whether a window is before the oldest complete one; pieces of baselines never are."""
+    """Return whether retention dropped a window: it is before `kept`, the oldest complete window.
+
+    Pieces of baselines are never dropped. If `kept` is None, nothing was dropped.
+    """
     return kept is not None and FIRST_WINDOW < window < kept
 
 
 def goes_on(rows: pa.Table) -> pa.Array:
-    """For each row of evidence or watermarks of a source, whether the next watermark needs it, however old it is.
+    """Return a mask of the rows of ops.evidence or ops.watermarks of a source that the next watermark needs.
 
-    For evidence these are the newest row of each partition, and its newest row with any evidence; for watermarks the
-    newest rows of the source and of each table, the last row in which nothing blocked a table, and the furthest.
+    Such a row must stay, even if it is old. In ops.evidence they are the newest row of each partition, and its newest
+    row with any timestamp. In ops.watermarks they are the newest row of each table and grade, the newest row in which
+    nothing blocked the table, and the row with the latest watermark. The source itself counts as a table.
     """
     columns = [name for name in _GOES_ON_BY if name in rows.column_names]
     found: dict[tuple[object, ...], int] = {}
@@ -70,30 +78,33 @@ def _by_window(row: tuple[int, Mapping[str, Any]]) -> tuple[str, int]:
 
 
 def check_decodable(lake: Lake, source: str, window: str) -> None:
-    """NotKept if the messages of a window were dropped, or if its decoded rows would be before the horizon."""
+    """Raise NotKept if a window cannot be decoded again.
+
+    Either retention dropped its messages from bronze, or the window is before the horizon of silver.
+    """
     bronze, horizon = kept_from(lake, "bronze", source), kept_from(lake, "silver", source)
     if is_dropped(window, horizon):
         raise _behind(source, window, horizon)
     if is_dropped(window, bronze):
         raise NotKept(
-            f"bronze no longer has the messages of {window} of {source}, because it begins at {bronze} "
-            f"(retention.bronze): the window cannot be decoded again. Silver has its row changes: "
-            f"`retable replay {source} --window {window}`",
+            f"the window {window} of {source} cannot be decoded again: retention dropped its messages from bronze, "
+            f"which now begins at {bronze} (retention.bronze). Silver has its row changes; "
+            f"`retable replay {source} --window {window}` replays them",
             source=source,
             window=window,
         )
 
 
 def check_replayable(lake: Lake, source: str, window: str) -> None:
-    """NotKept if a window is before the horizon: gold's state already contains its rows."""
+    """Raise NotKept if a window is before the horizon of silver. Gold already contains the rows of such a window."""
     if is_dropped(window, horizon := kept_from(lake, "silver", source)):
         raise _behind(source, window, horizon)
 
 
 def _behind(source: str, window: str, horizon: str | None) -> NotKept:
     return NotKept(
-        f"{window} of {source} is before the horizon {horizon} (retention.silver): it was replayed, gold has the "
-        f"result, and it cannot be decoded or replayed again. Begin at {horizon}",
+        f"the window {window} of {source} is before the horizon {horizon} (retention.silver), so it cannot be decoded "
+        f"or replayed again; gold has its result. Begin at the window {horizon} or later",
         source=source,
         window=window,
     )

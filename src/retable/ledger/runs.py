@@ -1,4 +1,4 @@
-"""Count runs that write: a run gets its number first in the catalog and then in the warehouse."""
+"""Number the runs that write to a lake. Each run records its number first in the catalog and then in the warehouse."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,10 +24,10 @@ _SYSTEM = frozenset(LAYERS) - {"gold"}
 
 
 def begin_run(lake: Lake) -> int:
-    """Give a run its number; every writer calls this before its first commit.
+    """Give a run its number, and return it. Every writer calls this before its first commit.
 
-    A new lake gets its identity. CatalogMismatch if the catalog is not the current one of this warehouse, or if an
-    older Retable wrote the lake.
+    A new lake gets its identity. Raise CatalogMismatch if the catalog is not the newest catalog of this warehouse, or
+    if an older Retable wrote the lake.
     """
     check_writable(lake)
     return _begin(lake, LAYOUT)
@@ -35,11 +35,11 @@ def begin_run(lake: Lake) -> int:
 
 @contextmanager
 def migrating(lake: Lake) -> Iterator[None]:
-    """Give a lake the present layout, if the `with` block ends well.
+    """Record that a lake has the present layout, if the `with` block ends well.
 
-    An older Retable stops from the beginning on, because the warehouse names the present layout before the catalog
-    does. If the block fails, no process can write until it is done again. A lake without an identity gets one, if its
-    catalog is the newest of its warehouse.
+    The warehouse names the present layout before the block starts, so from then on an older Retable refuses the lake.
+    If the block fails, no process can write until the migration is run again. A lake without an identity gets an
+    identity. Raise CatalogMismatch if the catalog is older than the warehouse.
     """
     check_newest(lake)
     _begin(lake, OLDEST_LAYOUT)
@@ -50,7 +50,7 @@ def migrating(lake: Lake) -> Iterator[None]:
 
 
 def _begin(lake: Lake, layout: int) -> int:
-    """Number a run; a lake without a record gets one with this `layout`."""
+    """Give a run its number. A lake without a record gets a record with this `layout`."""
     settings = lake.settings.lake
     with explained(settings):
         warehouse = Warehouse(settings)
@@ -64,7 +64,7 @@ def _begin(lake: Lake, layout: int) -> int:
 
 @contextmanager
 def counted(lake: Lake) -> Iterator[Lake]:
-    """Count the writes of the `with` block as a run, and close the lake at its end."""
+    """Give the `with` block the number of a run, and close the lake when the block ends."""
     begin_run(lake)
     try:
         yield lake
@@ -73,9 +73,10 @@ def counted(lake: Lake) -> Iterator[Lake]:
 
 
 def end_run(lake: Lake) -> None:
-    """Count what was written since the run began, and close the lake; a failed run ends in the same way.
+    """Raise the run number once more, and close the lake. A run calls this at its end, also if it failed.
 
-    A failure here does not affect what the run did; the next run counts it.
+    The higher number shows that the lake changed since the run began. An error here is ignored, because it does not
+    change what the run did, and the next run raises the number.
     """
     with suppress(RetableError):
         begin_run(lake)
@@ -84,16 +85,20 @@ def end_run(lake: Lake) -> None:
 
 
 def _adopt(lake: Lake, warehouse: Warehouse, layout: int) -> None:
-    """Give a lake its identity, and its tables their names; tables of gold get theirs with their next commit."""
+    """Give a lake its identity, and write the name of each system table into a property of the table.
+
+    A gold table gets this property with its next commit. Raise CatalogMismatch if a table is outside the warehouse, or
+    if the catalog names older metadata than the warehouse has.
+    """
     names = lake.names()
     for name in names:
         table = lake.load(name)
         if not warehouse.has(table.location()):
             if _is_own(table, name):
                 raise CatalogMismatch(
-                    f"the catalog {lake.settings.lake.catalog} has {name} at {table.location()}, not in the warehouse "
-                    f"{warehouse.address}: correct `[lake] warehouse`; if the lake was moved or copied, `retable "
-                    f"recover --as moved` or `--as copy`",
+                    f"the catalog {lake.settings.lake.catalog} has {name} at {table.location()}, which is not in the "
+                    f"warehouse {warehouse.address}; correct `[lake] warehouse`; if the lake was moved or copied, run "
+                    f"`retable recover --as moved` or `retable recover --as copy`",
                     table=name,
                 )
             continue
@@ -101,9 +106,9 @@ def _adopt(lake: Lake, warehouse: Warehouse, layout: int) -> None:
         known = table.metadata_location.rpartition("/")[2]
         if folder is not None and known not in (file.address.rpartition("/")[2] for file in folder.newest):
             raise CatalogMismatch(
-                f"the catalog {lake.settings.lake.catalog} is older than the warehouse: {name} has the metadata "
-                f"{folder.newest[0].address}, the catalog names {known}; restore the newest catalog, or "
-                f"`retable recover` makes it again from the warehouse",
+                f"the catalog {lake.settings.lake.catalog} is older than the warehouse: {name} has the metadata file "
+                f"{folder.newest[0].address}, but the catalog names {known}; restore the newest backup of the catalog, "
+                f"or run `retable recover`, which makes the catalog again from the warehouse",
                 table=name,
             )
     for name in names:
@@ -114,5 +119,5 @@ def _adopt(lake: Lake, warehouse: Warehouse, layout: int) -> None:
 
 
 def _is_own(table: Table, name: str) -> bool:
-    """Whether a table belongs to the lake; other tables may share its catalog."""
+    """Return whether a table belongs to the lake; tables that are not Retable's may be in the same catalog."""
     return name.partition(".")[0] in _SYSTEM or "retable.identity" in table.properties

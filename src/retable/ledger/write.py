@@ -15,9 +15,10 @@ from retable.ledger.rows import OPS_TABLES, OpsRow
 
 
 def append_rows(lake: Lake, rows: Sequence[OpsRow]) -> None:
-    """Append rows of any kinds, one commit for each ops table; ConflictError after twenty lost races.
+    """Append rows of any kinds, with one commit for each ops table.
 
-    A file holds its rows newest first, as Iceberg lists its commits.
+    Raise ConflictError if other processes commit first, twenty times. A file has the rows in reverse order, the last
+    row first.
     """
     for kind, name in OPS_TABLES.items():
         if mine := [asdict(row) for row in rows if type(row) is kind]:
@@ -29,9 +30,10 @@ def append_rows(lake: Lake, rows: Sequence[OpsRow]) -> None:
 
 
 def append_to_loaded(lake: Lake, table: Table, rows: Sequence[OpsRow | Mapping[str, Any]]) -> bool:
-    """Append rows to a table as it was loaded; False, and nothing is written, if another process has committed since.
+    """Append rows to a table as it was loaded. Return False if another process has committed since.
 
-    The writer then reads and decides again; the same happens if the table only now got new columns.
+    Also return False if the table lacked columns of this version, which are then added. In both cases no row is
+    written, and the caller must load the table and decide again.
     """
     if widen(lake, table):
         return False
@@ -46,7 +48,10 @@ def append_to_loaded(lake: Lake, table: Table, rows: Sequence[OpsRow | Mapping[s
 
 
 def committed_once(table: Table) -> Table:
-    """Give a loaded table without commit retries; a commit raises CommitFailedException if another came first."""
+    """Switch off commit retries of a loaded table, and return the table.
+
+    A commit then raises CommitFailedException if another process committed first.
+    """
     once = {**table.metadata.properties, TableProperties.COMMIT_NUM_RETRIES: "0"}
     table.metadata = table.metadata.model_copy(update={"properties": once})
     return table

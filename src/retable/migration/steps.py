@@ -1,4 +1,4 @@
-"""The steps that upgrade a lake to the present layout; each is one or more commits and may be repeated."""
+"""The steps that upgrade a lake to the present layout. Each step makes one or more commits, and may be run again."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,12 +25,16 @@ _THINNED: Mapping[str, Callable[[pa.Table], pa.Table]] = {"ops.cuts": thin_cuts,
 
 _ATTEMPTS = 20
 _AT_ONCE = 20
-"""The ledger of up to so many tables is in memory at once."""
+"""The maximum number of tables whose ledger rows are in memory at one time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: the table that it writes, what it does, the number of rows, and the function that runs it."""
+    """One step of a migration.
+
+    `table` is the table that it writes. `does` says what it does. `rows` is the number of rows that it processes. `run`
+    runs it.
+    """
 
     table: str
     does: str
@@ -39,7 +43,7 @@ class Step:
 
 
 def plan_steps(lake: Lake, run_id: str, now: datetime) -> list[Step]:
-    """Give the steps that are left to do; nothing is written before a step runs."""
+    """Return the steps of the migration that are not done yet. Nothing is written before a step is run."""
     return [*_statements(lake), *_first_rows(lake, now), *_tables_of_ops(lake, run_id)]
 
 
@@ -71,7 +75,10 @@ def _fill(lake: Lake, source: str, now: datetime) -> None:
         if not fill_first_rows(lake, source, open_ledger(lake, source), now, _AT_ONCE):
             attempts -= 1
         if not attempts:
-            raise ConflictError(f"the tables of {source}: other runs recorded them first, {_ATTEMPTS} times; try again")
+            raise ConflictError(
+                f"the first windows of the tables of {source} were not recorded: other runs wrote ops.tables first, "
+                f"{_ATTEMPTS} times; try again"
+            )
 
 
 def _tables_of_ops(lake: Lake, run_id: str) -> Iterator[Step]:
@@ -79,12 +86,12 @@ def _tables_of_ops(lake: Lake, run_id: str) -> Iterator[Step]:
         table = lake.find(name)
         if table is not None and int(table.properties.get(LAYOUT_PROPERTY, 0)) < LAYOUT:
             thin = _THINNED.get(name)
-            does = "leave out rows that contain nothing new" if thin else "number rows by their commit, sort them"
+            does = "drop rows that only repeat the row before" if thin else "number rows by their commit, sort them"
             yield Step(name, does, _count(lake, table), partial(rewrite_ops, lake, name, thin, run_id))
 
 
 def _count(lake: Lake, table: Table, kind: str | None = None) -> int:
-    """The number of rows of a table, or of a partition of silver, from the metadata of its files."""
+    """Return the number of rows of a table, from its metadata. `kind` limits it to rows of silver of this kind."""
     condition = AlwaysTrue() if kind is None else EqualTo(term=Reference("kind"), value=literal(kind))
     with explained(lake.settings.lake):
         return sum(task.file.record_count for task in table.scan(row_filter=condition).plan_files())

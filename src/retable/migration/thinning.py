@@ -1,7 +1,7 @@
-"""Leave out rows of ops that repeat the row before; the functions are pure.
+"""Remove rows of ops tables that only repeat the row before. The functions read and write no tables.
 
-Before layout 2 a cut had a row for every table in every window, and a table that was not blocked got a watermark record
-in every window. Both read the same without the repeated rows.
+Before layout 2, a cut had a row for every table in every window. A table that was not blocked had a watermark record in
+every window. Readers get the same result without the repeated rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,9 +13,9 @@ from retable.ledger.lake.tables import COMMITTED
 
 
 def thin_cuts(rows: pa.Table) -> pa.Table:
-    """The cuts of one source, without rows that repeat the previous row of their table.
+    """Return the rows of `ops.cuts` of one source, without rows that repeat the previous row of their table.
 
-    If a window, or a revision of it, would have no row left, it keeps one without a table, because it has a cut.
+    If no row of a window and revision stays, add one row without a table, which marks the cut.
     """
     rows = _sorted(rows, ["identity", "window", "revision", COMMITTED])
     repeats = _all(_is_as_before(rows, name) for name in ("identity", "table", "snapshot_id", "state"))
@@ -41,10 +41,11 @@ def thin_cuts(rows: pa.Table) -> pa.Table:
 
 
 def thin_promises(rows: pa.Table) -> pa.Table:
-    """The watermark records of one source, without the repeated ones in the middle of a stretch of a table and grade.
+    """Return the rows of `ops.watermarks` of one source, without repeated rows of a table and grade.
 
-    While a table is free, only the first and the last row of the stretch stay; while it is blocked, the first, the last
-    and every row with a new watermark stay. All rows of the source itself stay.
+    A stretch is a series of rows in which a table is always blocked or never blocked. The first and the last row of a
+    stretch stay. While a table is blocked, each row with a new watermark also stays. All rows about the source itself
+    stay.
     """
     of_source = pc.is_null(rows["table"])
     mine = _sorted(rows.filter(pc.invert(of_source)), ["table", "window", COMMITTED])
@@ -64,7 +65,7 @@ def _sorted(rows: pa.Table, by: Sequence[str]) -> pa.Table:
 
 
 def _is_as_before(rows: pa.Table, name: str) -> pa.Array:
-    """For each row, whether it has the same value as the row before; two nulls are equal."""
+    """Return, for each row, whether its value in the column `name` equals that of the row before; nulls are equal."""
     values = rows[name].combine_chunks()
     now, before = values.slice(1), values.slice(0, max(0, len(values) - 1))
     both_null = pc.and_(pc.is_null(now), pc.is_null(before))
@@ -73,12 +74,12 @@ def _is_as_before(rows: pa.Table, name: str) -> pa.Array:
 
 
 def _next(mask: pa.Array) -> pa.Array:
-    """For each row, the mask of the next row; False for the last one."""
+    """Return, for each row, the value of the mask in the next row; False for the last row."""
     return pa.concat_arrays([mask.slice(1), _no(len(mask))])
 
 
 def _no(rows: int) -> pa.Array:
-    """One False, or none if there are no rows."""
+    """Return an array with one False, or an empty array if `rows` is 0."""
     return pa.array([False] * min(1, rows), pa.bool_())
 
 

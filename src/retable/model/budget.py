@@ -10,13 +10,16 @@ _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,9})?)%\Z")
 
 @dataclass(frozen=True, slots=True)
 class QuarantineBudget:
-    """At most so many messages and rows of one window (`count`), or such a share of its landed messages (`share`)."""
+    """The limit on the messages and rows of one window that may be in quarantine.
+
+    The limit is the number `count`, or the fraction `share` (0 to 1) of the landed messages of the window.
+    """
 
     count: int = 0
     share: Decimal = Decimal(0)
 
     def allows(self, quarantined: int, landed: int) -> bool:
-        """Say whether a window with so many landed messages may have so many in quarantine."""
+        """Return whether a window with `landed` messages may have `quarantined` messages and rows in quarantine."""
         return quarantined <= max(Decimal(self.count), self.share * landed)
 
     def __str__(self) -> str:
@@ -24,7 +27,7 @@ class QuarantineBudget:
 
 
 def parse_budget(text: str) -> QuarantineBudget | None:
-    """Read a budget: `0`, `10/window` or `0.01%`; None if it is invalid."""
+    """Read a budget such as `0`, `10/window` or `0.01%`. Return None if the text is not a valid budget."""
     if found := _COUNT.match(text):
         return QuarantineBudget(count=int(found[1])) if int(found[1]) == 0 or text.endswith("/window") else None
     found = _SHARE.match(text)

@@ -33,7 +33,7 @@ BLOCKING_PROBLEMS: frozenset[str] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """A table as its source spells it; never case-folded."""
+    """The name of a source table, in the spelling and case of the source."""
 
     database: str
     schema: str | None
@@ -62,10 +62,10 @@ class Address(msgspec.Struct, frozen=True, gc=False):
 class ChangeEvent(msgspec.Struct, frozen=True, gc=False):
     """A change event: the one structure that all formats decode to (docs/formats.md).
 
-    `before` and `after` are JSON objects as text, with the source's own tokens: no digit went through a float.
-    `partial_after` False: a column missing in `after` is NULL. True: it is unchanged. `column_types` gives the type of
-    each column in the message, if the message carries types. Times are epoch milliseconds. `sequence` is None for an
-    event without a position in the order (a heartbeat, a note).
+    `before` and `after` are JSON objects as text. Their numbers have the digits that the message has, because no number
+    was converted to a float. If `partial_after` is True, a column that `after` does not have is unchanged, otherwise it
+    is NULL. `column_types` has the type of each column, if the message contains types. Times are epoch milliseconds.
+    `sequence` is None for an event without a position in the order of changes (a heartbeat, a note).
     """
 
     source_format: str
@@ -95,7 +95,7 @@ class ChangeEvent(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def kind(self) -> Kind:
-        """Row events change a table's rows, schema events its columns or all of its rows; notes change nothing."""
+        """What the event changes: `row` a row, `schema` the columns or all rows of a table, `note` nothing."""
         if self.op in ROW_OPS:
             return "row"
         return "schema" if self.op in SCHEMA_OPS else "note"
@@ -109,5 +109,8 @@ class ChangeEvent(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def part(self) -> str | None:
-        """The partition inside which `sequence` compares, or None if it compares across the stream."""
+        """The Kafka partition, as `topic/partition`, if sequences compare only inside it.
+
+        None if sequences of all partitions of the stream compare.
+        """
         return f"{self.address.topic}/{self.address.partition}" if self.sequence_scope == "partition" else None

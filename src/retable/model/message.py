@@ -1,4 +1,4 @@
-"""A message as it was landed."""
+"""A message as it was read from the queue or the file."""
 
 import msgspec
 
@@ -6,9 +6,9 @@ import msgspec
 class RawMessage(msgspec.Struct, frozen=True, gc=False):
     """One message of a queue or a file: its bytes and its address.
 
-    `topic`, `partition` and `offset` are its address; `timestamp_ms` is the broker's timestamp, in epoch milliseconds.
-    `value` is None for a tombstone, which differs from b"". `container_problem` says what was wrong with the line of a
-    dump that held the message; then `value` is that whole line.
+    `topic`, `partition` and `offset` are the address. `timestamp_ms` is the broker's timestamp, in epoch milliseconds.
+    `value` is None for a tombstone; an empty value is b"". If the line of a dump that contains the message is invalid,
+    `container_problem` says why, and `value` is the whole line.
     """
 
     topic: str

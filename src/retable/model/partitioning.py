@@ -1,4 +1,4 @@
-"""How the files of a gold table are partitioned: transforms of its columns, in Iceberg's terms."""
+"""The partition fields of a gold table: Iceberg transforms of its columns."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,10 @@ _CALL = re.compile(r"(?P<name>[a-z]+)\(\s*(?:(?P<width>\d{1,9})\s*,\s*)?(?P<colu
 
 @dataclass(frozen=True, slots=True)
 class PartitionField:
-    """A transform of a column, in the source's spelling; `width` is the argument of `bucket` and `truncate`."""
+    """A partition field: the transform of one column.
+
+    `column` is in the spelling of the source. `width` is the argument of `bucket` and `truncate`, otherwise None.
+    """
 
     transform: Transform
     column: str
@@ -34,7 +37,7 @@ class PartitionField:
 
     @property
     def spelled(self) -> str:
-        """The transform in the spelling of Iceberg's metadata, as `day` or `bucket[16]`."""
+        """The transform in the spelling of Iceberg's metadata, such as `day` or `bucket[16]`."""
         return self.transform if self.width is None else f"{self.transform}[{self.width}]"
 
     def __str__(self) -> str:
@@ -43,17 +46,20 @@ class PartitionField:
         return self.column if self.transform == "identity" else f"{name}({inside})"
 
     def repeats(self, other: "PartitionField") -> bool:
-        """Whether Iceberg accepts only one of two fields: the same transform of a column, or two of its time."""
+        """Return whether Iceberg rejects a table that is partitioned by both fields.
+
+        It does so if both fields have the same column, and also the same transform or two transforms of time.
+        """
         of_time = {self.transform, other.transform} <= {*_OF_TIME.values()}
         return self.column.lower() == other.column.lower() and (of_time or self.transform == other.transform)
 
     def takes(self, kind: TypeKind) -> bool:
-        """Whether files can be partitioned by it, for a column of this type."""
+        """Return whether the transform is possible for a column of type `kind`."""
         return kind in _KINDS[self.transform]
 
 
 def parse_partition(text: str) -> PartitionField:
-    """Read `column`, `days(column)` or `bucket(16, column)`; ValueError says what is allowed."""
+    """Read a partition field such as `column`, `days(column)` or `bucket(16, column)`. Raise ValueError if invalid."""
     call = _CALL.match(text)
     if call is None:
         return PartitionField("identity", text)

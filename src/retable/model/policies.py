@@ -1,4 +1,4 @@
-"""The effects of a schema change on gold that a person may choose (docs/statements.md)."""
+"""The settings that decide what a schema change does to gold (docs/statements.md)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +15,10 @@ Destructive = Literal["drop_table", "truncate", "drop_column"]
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The choices for one table; `columns` is the setting `schema`, `approve` names what needs a person's approval."""
+    """What each kind of schema change does to one gold table, as the settings say.
+
+    `columns` is the setting `schema`. `approve` has the kinds of change that a person must approve.
+    """
 
     type_change: OnTypeChange = "side_column"
     drop_table: OnDropTable = "empty"

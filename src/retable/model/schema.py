@@ -14,7 +14,7 @@ _DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)\Z")
 
 @dataclass(frozen=True, slots=True)
 class GoldType:
-    """An Iceberg primitive type; `str` gives Iceberg's own spelling, such as `decimal(10,2)`."""
+    """An Iceberg primitive type. `str()` returns Iceberg's spelling, such as `decimal(10,2)`."""
 
     kind: TypeKind
     precision: int = 0
@@ -24,7 +24,7 @@ class GoldType:
         return f"decimal({self.precision},{self.scale})" if self.kind == "decimal" else self.kind
 
     def widens_to(self, other: "GoldType") -> bool:
-        """Say whether Iceberg can promote a column of this type to `other` without changing its files."""
+        """Return whether Iceberg can promote a column of this type to `other` without writing its files again."""
         if self == other:
             return True
         match self.kind, other.kind:
@@ -35,7 +35,7 @@ class GoldType:
         return False
 
     def joined(self, other: "GoldType") -> "GoldType | None":
-        """The narrowest type that holds every value of both, except text; None if there is none."""
+        """Return the narrowest type, other than text, that holds every value of both types; None if there is none."""
         if self.widens_to(other) or other.widens_to(self):
             return other if self.widens_to(other) else self
         mine, others = self._digits, other._digits
@@ -46,7 +46,7 @@ class GoldType:
 
     @property
     def _digits(self) -> tuple[int, int] | None:
-        """The number of digits before and after the point of a value; None if it is not an exact number."""
+        """The maximal numbers of digits before and after the decimal point; None if it is not an exact number type."""
         match self.kind:
             case "int":
                 return 10, 0
@@ -57,7 +57,7 @@ class GoldType:
         return None
 
     def rewrites_to(self, other: "GoldType") -> bool:
-        """Say whether every value of this type is a value of `other`, although Iceberg cannot promote the column."""
+        """Return whether `other` holds every value of this type, but Iceberg cannot promote the column to it."""
         if self.widens_to(other):
             return False
         whole = other.precision - other.scale
@@ -89,7 +89,7 @@ _KINDS: dict[str, TypeKind] = {
 
 @lru_cache
 def parse_gold_type(text: str) -> GoldType | None:
-    """Read an Iceberg type's spelling; None if it is not a type of a gold column."""
+    """Read a type in Iceberg's spelling. Return None if a gold column cannot have this type."""
     if decimal := _DECIMAL.match(text.replace(" ", "")):
         precision, scale = int(decimal[1]), int(decimal[2])
         return GoldType("decimal", precision, scale) if 0 < precision <= 38 and scale <= precision else None
@@ -102,9 +102,9 @@ class ColumnSpec:
     """A column as a DDL statement declares it.
 
     `source_type` is the source's type text without the column's options, such as `BIGINT unsigned` or `ENUM('a','b')`.
-    `default` is a constant default as the text of its value (never an expression). `has_default` distinguishes NULL
-    from "no constant default"; `computed` says that the default is an expression, whose value is unknown. `not_null` is
-    recorded, never enforced in gold.
+    `default` is the value of a constant default as text. `has_default` distinguishes a default of NULL from a column
+    without a constant default. `computed` is True if the default is an expression, whose value is not known. `not_null`
+    is only recorded: gold does not enforce it.
     """
 
     name: str

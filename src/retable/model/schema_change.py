@@ -1,4 +1,4 @@
-"""The meaning of a DDL statement for a table: a closed set, one class each."""
+"""The meanings that a DDL statement can have for a table. Each kind of schema change is one class."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,10 @@ from retable.model.schema import ColumnSpec
 
 @dataclass(frozen=True, slots=True)
 class ColumnPosition:
-    """Where a column goes: `first`, or after the column `after`; neither = the end (or its present position)."""
+    """The position of a column in a table: the `first` column, or the next one after the column `after`.
+
+    If neither is set, a new column is the last one, and a present column stays where it is.
+    """
 
     first: bool = False
     after: str | None = None
@@ -20,10 +23,11 @@ OnReferenced = Literal["refuse", "cascade", "set_null"]
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """Rows refer by `columns` to rows of `parent`, by its `parent_columns`, or by its primary key if none are named.
+    """A foreign key: `columns` of this table refer to `parent_columns` of the table `parent`.
 
-    `on_delete` and `on_update`: what the source does to these rows if such a row of the parent is deleted, or gets
-    other values there. `name` is None if the statement gives none.
+    If `parent_columns` is empty, they refer to the primary key of the parent. `on_delete` is what the source database
+    does to rows of this table if their parent row is deleted, `on_update` if the referenced values change. `name` is
+    None if the statement does not name the constraint.
     """
 
     name: str | None
@@ -55,7 +59,10 @@ class CreateTableLike:
 
 @dataclass(frozen=True, slots=True)
 class DeclareTable:
-    """A table as a dump of its schema shows it: facts that no statement of the source declared. Its rows stay."""
+    """The columns and key of a table, as a dump of its schema shows them. The rows of the table stay.
+
+    The change comes from an imported schema, not from a statement of the source.
+    """
 
     table: TableName
     columns: tuple[ColumnSpec, ...]
@@ -65,7 +72,7 @@ class DeclareTable:
 
 @dataclass(frozen=True, slots=True)
 class StartTable:
-    """A baseline of the table was taken here: it holds all earlier changes, and newer changes apply to it."""
+    """A baseline of the table was taken at this position. It contains all earlier changes."""
 
     table: TableName
 
@@ -80,7 +87,7 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
-    """A column is dropped; `leaves_key`: a primary key with this column continues without it, as in MySQL."""
+    """A column is dropped. If `leaves_key` is True, the primary key loses this column but stays, as in MySQL."""
 
     table: TableName
     name: str
@@ -90,9 +97,10 @@ class DropColumn:
 
 @dataclass(frozen=True, slots=True)
 class ChangeColumn:
-    """MODIFY, CHANGE and RENAME COLUMN: `name` becomes `column.name`; an empty `source_type` keeps the type.
+    """MODIFY, CHANGE or RENAME COLUMN: the column `name` becomes `column`.
 
-    `is_replaced`: the statement adds another column of the old name.
+    If `column.source_type` is empty, the column keeps its type. `is_replaced` is True if the same statement also adds
+    another column with the old name.
     """
 
     table: TableName
@@ -105,9 +113,9 @@ class ChangeColumn:
 
 @dataclass(frozen=True, slots=True)
 class SetKey:
-    """The primary key of a table from here on; without columns it has none.
+    """The primary key of a table from this position on. If `keys` is empty, the table has no primary key.
 
-    `if_not_exists`: a table that has a key keeps it.
+    If `if_not_exists` is True, a table that already has a key keeps this key.
     """
 
     table: TableName
@@ -117,7 +125,7 @@ class SetKey:
 
 @dataclass(frozen=True, slots=True)
 class TruncateTable:
-    """Everything before this position no longer counts."""
+    """The statement removes all rows: rows of earlier changes no longer count."""
 
     table: TableName
 
@@ -141,14 +149,17 @@ class DropDatabase:
 
 @dataclass(frozen=True, slots=True)
 class NoChange:
-    """The statement changes neither rows nor columns of gold: index, comment, view, grant, charset, engine."""
+    """The statement changes neither rows nor columns of gold.
+
+    `what` says what the statement is about, such as an index, a comment, a view, a grant, a charset or an engine.
+    """
 
     what: str
 
 
 @dataclass(frozen=True, slots=True)
 class AddForeignKey(NoChange):
-    """Rows of a table refer to rows of another table from here on."""
+    """A table gets a foreign key: from this position on, its rows refer to rows of another table."""
 
     table: TableName
     key: ForeignKey
@@ -156,7 +167,7 @@ class AddForeignKey(NoChange):
 
 @dataclass(frozen=True, slots=True)
 class DropForeignKey(NoChange):
-    """Rows of a table no longer refer to others by a constraint of this name, if there is one, from here on."""
+    """A table loses the foreign key with this name, if it has one."""
 
     table: TableName
     name: str
@@ -164,7 +175,7 @@ class DropForeignKey(NoChange):
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """The statement changes `table` in a way that Retable does not replay; the table is held at it."""
+    """The statement changes `table` in a way that Retable cannot replay. Retable holds the table at this statement."""
 
     table: TableName | None
     reason: str
@@ -172,7 +183,7 @@ class Unsupported:
 
 @dataclass(frozen=True, slots=True)
 class MovePartitions:
-    """Rows leave `table`, or come into it, with partitions and without an event for each."""
+    """The statement moves partitions with their rows out of `table` or into it. The log has no events of these rows."""
 
     table: TableName | None
     reason: str

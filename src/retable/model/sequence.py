@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 
 class Sequence(NamedTuple):
-    """A position in the source database's order, compared as integers, left to right.
+    """The position of a change in the order of the source database. Its integers compare from left to right.
 
-    `epoch` is the source epoch of the settings, `hi` and `lo` are the format's own two numbers (docs/formats.md). Two
-    sequences of different `part` do not compare if the scope is the partition: the caller must hold the table instead
-    (docs/concepts/flow.md, order across partitions).
+    `epoch` is the source epoch of the settings. `hi` and `lo` are two numbers of the format (docs/formats.md). If the
+    scope of sequences is the Kafka partition, sequences of two partitions do not compare: the caller must hold the
+    table (docs/concepts/flow.md, order across partitions).
     """
 
     epoch: int
@@ -20,10 +20,10 @@ class Sequence(NamedTuple):
 
 
 LOWEST = Sequence(0, -(10**37), 0)
-"""Below every sequence of any format."""
+"""A sequence that is lower than every sequence of any format."""
 
 
 def parse_sequence(text: str) -> Sequence:
-    """Read what `str(sequence)` wrote."""
+    """Read a sequence from the text that `str(sequence)` wrote."""
     epoch, hi, lo = text.split(".")
     return Sequence(int(epoch), int(hi), int(lo))

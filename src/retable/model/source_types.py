@@ -1,4 +1,4 @@
-"""Types of a source that settings may name if no gold type decides the encoding: `time(3)`, `bit(8)`, `point`."""
+"""Source types that the settings may name if no gold type decides the encoding: `time(3)`, `bit(8)`, `point`."""
 
 import re
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from retable.model.schema import GoldType
 _TYPE = re.compile(r"(time|bit|point)\s*(?:\(\s*([0-9]{1,3})\s*\))?\Z")
 _MOST_DIGITS = 38
 _MOST_BITS = 126
-"""A number of so many bits has at most 38 digits."""
+"""The largest number of bits whose numbers have at most 38 digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceType(GoldType):
-    """A type of the source, `text`, together with its type in gold."""
+    """A source type together with its gold type. `text` is the spelling of the source type."""
 
     text: str = ""
 
@@ -22,12 +22,12 @@ class SourceType(GoldType):
 
     @property
     def plain(self) -> GoldType:
-        """The gold type alone."""
+        """The gold type without the source type."""
         return GoldType(self.kind, self.precision, self.scale)
 
 
 def parse_source_type(text: str) -> SourceType | None:
-    """Read a type of the source; None if it is not a type that settings may name."""
+    """Read a source type. Return None if the settings may not name this type."""
     found = _TYPE.match(text.strip().lower())
     if found is None:
         return None
@@ -45,7 +45,10 @@ def parse_source_type(text: str) -> SourceType | None:
 
 
 def gold_of_bits(width: int | None) -> GoldType:
-    """The gold type for so many bits; text if no gold number holds them, or if the width is unknown."""
+    """Return the gold type for a bit field of `width` bits.
+
+    The type is `string` if no gold number holds so many bits, or if `width` is None because it is not known.
+    """
     match width:
         case 1:
             return GoldType("boolean")

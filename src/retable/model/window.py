@@ -1,4 +1,4 @@
-"""A window: the range of positions that one run takes."""
+"""A window: the range of source positions that one run processes."""
 
 import re
 from dataclasses import dataclass
@@ -10,23 +10,26 @@ _WINDOW = re.compile(r"\d{8}T\d{4}Z\Z")
 
 
 def window_name(start: datetime) -> str:
-    """Name a window by its start in UTC: `20260301T0500Z`."""
+    """Return the name of a window: its start in UTC, such as `20260301T0500Z`."""
     return start.astimezone(UTC).strftime("%Y%m%dT%H%MZ")
 
 
 def opening(last: str, every: timedelta, now: datetime) -> datetime | None:
-    """Give when the window after the last recorded one can be recorded; None if that is already possible."""
+    """Return the time from which the next window can be recorded; None if it can be recorded now.
+
+    `last` is the name of the newest recorded window, and `every` the length of a window.
+    """
     end = window_start(last) + every
     return end if end > now else None
 
 
 def is_window_name(text: str) -> bool:
-    """Whether a text has the form of a window's name."""
+    """Return whether a text has the form of a window name."""
     return _WINDOW.match(text) is not None
 
 
 def window_start(name: str) -> datetime:
-    """Read a window's name; InvalidSetting says how a name looks."""
+    """Return the start of a window from its name. Raise InvalidSetting if the text is not a window name."""
     if not _WINDOW.match(name):
         raise InvalidSetting(f"{name!r} is not a window; a window is named by its start in UTC, as 20260301T0500Z")
     try:
@@ -37,7 +40,7 @@ def window_start(name: str) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class SourceObject:
-    """One object of a `files` source: `number` is its position in recorded order, from 0 over all windows."""
+    """One object of a `files` source. `number` is its position in the order of recording, from 0 over all windows."""
 
     number: int
     key: str
@@ -49,8 +52,8 @@ class SourceObject:
 class PartitionRange:
     """The positions of one partition of a topic in a window: from `begin` (inclusive) to `end` (exclusive).
 
-    `topic_id` is the brokers' id of the topic; a topic that was created again under the same name has another one. It
-    is "" if the brokers give none. `epoch` is the source epoch under which the range was recorded.
+    `topic_id` is the id that the brokers give the topic, or "" if they give none. If a topic is deleted and created
+    again under the same name, the new topic has another id. `epoch` is the source epoch when the range was recorded.
     """
 
     topic: str
@@ -66,16 +69,17 @@ class PartitionRange:
 
     @property
     def count(self) -> int:
-        """The number of positions; not every position needs to hold a message."""
+        """The number of positions. Some positions may have no message."""
         return self.end - self.begin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """A recorded window of a source: it never changes. `ordinal` counts from 0 without gaps.
+    """A recorded window of a source. It never changes. `ordinal` is its number, from 0 without gaps.
 
-    A `files` source has objects; a `kafka` source has a range of every partition that it knew, also empty ones. `epoch`
-    is the source epoch under which it was recorded; None if an earlier version did not record it for objects.
+    A window of a `files` source has `objects`. A window of a `kafka` source has one range for every known partition of
+    the topics; ranges may be empty. `epoch` is the source epoch when the window was recorded; it is None if an earlier
+    version of Retable recorded a window of objects without it.
     """
 
     source: str
@@ -93,5 +97,5 @@ class Window:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether nothing arrived, so that no stage has anything to do."""
+        """Whether the window has no object and no position, so that no stage has anything to do."""
         return not self.objects and not any(each.count for each in self.ranges)

@@ -1,4 +1,4 @@
-"""What a source would become: its tables, the origin of their keys and types, and the obstacles."""
+"""Checks a source without writing: which gold tables it would become, and what would hold or reject its rows."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,17 +21,21 @@ from retable.settings.load import Settings
 from retable.settings.sources import FilesSource, Source
 
 _ROWID = ("rowid",)
-"""The substitute for an undeclared key of an Oracle table; a row that moves gets another rowid."""
+"""The key that is used if no key of an Oracle table is declared. A row that moves gets another rowid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledTable:
-    """One table of a source as far as a few of its messages show it, under the name that it has at their end.
+    """One table of a source, as far as a sample of messages shows it, under its name after the last sampled message.
 
-    `former` are its earlier names. `key` is the origin of its key: the settings, a dump, statements, messages, or none.
-    `open_types` are columns of unknown type, which would be text. `state` is that of gold, None if there is none yet,
-    and `hold` why it is held. `stops` is why a run would hold it at one of these messages; `refused` counts by code
-    their rows that do not fit, with one reason each. `dropped`: the source no longer has it at their end.
+    - `taken`: whether the settings select the table. `events` counts its rows in the sample.
+    - `former`: its earlier names. `dropped`: whether the source has dropped the table by the end of the sample.
+    - `key`: where `keys` come from: `settings`, `import`, `statements`, `messages`, or `nothing`.
+    - `open_types`: columns of unknown type, which would become text.
+    - `state`: the state of the gold table; None if it does not exist yet. `hold`: why the gold table is held now.
+    - `clash`: another table that would get the same gold name.
+    - `stops`: why a run would hold the table at one of the sampled messages.
+    - `refused`: the rows that do not fit: by error code, their number and one reason.
     """
 
     name: TableName
@@ -56,10 +60,11 @@ class SampledTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The findings about a source; `refused` counts undecodable messages by code, with one reason each.
+    """The findings about a source, from a sample of its messages.
 
-    `silent` are tables of dumps without a message among these, and `declared` those that only a snapshot declares.
-    `hours` is how names of objects show their hour, if the settings do not read it. `is_whole`: these are all messages.
+    `refused` has, by error code, the number of messages that cannot be decoded, and one reason. `silent` are imported
+    tables without a sampled message. `declared` are tables that only a snapshot's statements declare. `hours` is set if
+    object names show their hour but the setting `hour` is missing. `is_whole`: the sample has all messages.
     """
 
     places: tuple[SamplePlace, ...]
@@ -74,18 +79,21 @@ class Checked:
 
     @property
     def needs_attention(self) -> bool:
-        """Whether a run as things are would hold a table, or quarantine a message or row."""
+        """Whether a run with the present settings would hold a table, or quarantine a message or a row."""
         return bool(self.refused) or any(table.needs_attention for table in self.tables)
 
 
 def check(lake: Lake, source: Source) -> Checked:
-    """Look at a source: connect, list, decode some messages of each partition or object. Nothing is written."""
+    """Connect to a source, and decode some messages of every partition, or of objects from its list.
+
+    Return the findings. Nothing is written.
+    """
     found = sample(source)
     imports = read_schema_imports(lake, source.name)
     events, messages, refused = _decode(lake, source, found)
     is_whole = not found.cut
     states = {s.identity: s for s in gold_states(lake).values() if s.source == source.name}
-    # The source may have less now than gold was made of.
+    # If gold exists, the source may have fewer messages now than gold was made from.
     found_tables = try_out(lake, source, events, is_whole and not states)
     tried = [each for each in found_tables if each.rows or each.history.final.columns]
     left_out = _left_out(source, events)
@@ -118,7 +126,7 @@ def check(lake: Lake, source: Source) -> Checked:
 
 
 def _decode(lake: Lake, source: Source, found: Sampled) -> tuple[list[ChangeEvent], int, dict[str, tuple[int, str]]]:
-    """The statements and rows of the sample, the number of its messages, and those that do not decode."""
+    """Return the decoded events, the number of messages, and, by error code, the messages that do not decode."""
     context = context_of(source, known_keys(lake.settings, imported_keys(lake, source.name)))
     events: list[ChangeEvent] = []
     refused: dict[str, tuple[int, str]] = {}
@@ -135,7 +143,7 @@ def _decode(lake: Lake, source: Source, found: Sampled) -> tuple[list[ChangeEven
 
 
 def _left_out(source: Source, events: Iterable[ChangeEvent]) -> dict[TableName, int]:
-    """The tables with rows that the settings leave out, with the number of rows."""
+    """Return the number of rows of each table that `include` and `exclude` do not select."""
     found: dict[TableName, int] = {}
     for event in events:
         name = event.table_name
@@ -145,7 +153,7 @@ def _left_out(source: Source, events: Iterable[ChangeEvent]) -> dict[TableName, 
 
 
 def _is_listed(tried: Tried, imports: Imports, states: Mapping[str, GoldState]) -> bool:
-    """Whether messages show a table; a table that only a dump declares is silent."""
+    """Return whether to list a table. A table that only an imported dump declares is not listed."""
     if tried.rows or tried.history.identity in states:
         return True
     return not tried.is_left_out and not tried.history.dropped and imports.newest(tried.history.name) is None
@@ -170,7 +178,7 @@ def _untaken(settings: Settings, name: TableName, events: int) -> SampledTable:
 def _tables(
     lake: Lake, tried: Tried, imports: Imports, states: Mapping[str, GoldState], clashes: Mapping[TableName, str]
 ) -> Iterator[SampledTable]:
-    """The source tables that go into one gold table: the table itself, unless the settings send several into it."""
+    """Yield the source tables of one gold table. There are several only if the setting `to` joins them."""
     state = states.get(tried.history.identity)
     keys = () if tried.keys == _ROWID else tuple(key for key in tried.keys if key != HIDDEN)
     for label, history in tried.history.parts():
@@ -194,7 +202,7 @@ def _tables(
 
 
 def _origin(settings: Settings, tried: Tried, imports: Imports) -> str:
-    """The origin of a table's key."""
+    """Return where a table's key comes from: the settings, an import, statements or messages."""
     history = tried.history
     if settings.rules(history.name).keys:
         return "settings"
@@ -205,7 +213,10 @@ def _origin(settings: Settings, tried: Tried, imports: Imports) -> str:
 
 
 def _clashes(settings: Settings, names: list[TableName]) -> dict[TableName, str]:
-    """Tables that would share a gold name although no setting joins them, each with another such table."""
+    """Return the tables that would get the gold name of another table although no setting `to` joins them.
+
+    The value names the other table.
+    """
     taken: dict[str, tuple[TableName, TableName | None]] = {}
     found: dict[TableName, str] = {}
     for name in sorted(names, key=str):

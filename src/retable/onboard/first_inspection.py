@@ -1,4 +1,4 @@
-"""Looks into a folder or topics without settings: the layout of a line, the format, the tables."""
+"""Inspects a folder or topics for `retable init`: finds the layout of a line, the message format and the tables."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,11 @@ _PARTITIONS, _OF_TOPICS, _BYTES = 200, 2_000, 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class FirstInspection:
-    """What a folder or topics seem to hold: `count` objects of `layout`, or partitions with `positions` in all."""
+    """The result of an inspection of a folder or of topics.
+
+    For a folder, `count` is the number of objects. For topics, `count` is the number of partitions, `positions` the
+    number of offsets in all of them, and `layout` is None. `hours` is None if object names show no hour or day.
+    """
 
     reading: Reading
     count: int
@@ -38,23 +42,27 @@ class FirstInspection:
 
 
 def inspect_folder(path: Path) -> FirstInspection:
-    """Look at a few objects of a folder; NotFound: it holds none, Malformed: no format fits."""
+    """Inspect a few objects of a folder. NotFound if it has no objects or messages; Malformed if no format fits."""
     objects = list_objects(_draft(path, "lines", next(iter(FORMATS)), {}))
     if not objects:
-        raise NotFound(f"{path} holds no objects yet; put some messages there, so that their format can be recognised")
+        raise NotFound(
+            f"{path} holds no objects yet; put files with messages there, so that their format can be recognised"
+        )
     readings = [(reading, layout) for layout in get_args(Layout) for reading in _read_folder(path, layout, objects)]
     if not any(reading.read for reading, _ in readings):
-        raise NotFound(f"the objects in {path} hold no messages yet; put some there, so that they can be recognised")
+        raise NotFound(
+            f"the objects in {path} hold no messages yet; put messages there, so that their format can be recognised"
+        )
     best = best_of([reading for reading, _ in readings], str(path))
     layout = next(layout for reading, layout in readings if reading is best)
     return FirstInspection(best, len(objects), layout, find_hours([item.key for item in objects]))
 
 
 def inspect_topics(facts: Mapping[str, object]) -> FirstInspection:
-    """Look at some messages of topics, as the settings of a `kafka` source name them; no offset is committed.
+    """Inspect some messages of topics. `facts` are the settings of a `kafka` source. No offset is committed.
 
-    At most 2,000 messages are read, spread over at most 200 partitions, and no more than 64 MiB of them. NotFound:
-    there is no such topic, or no message in it. Malformed: no format fits.
+    At most 2,000 messages are read, from at most 200 partitions, and about 64 MiB in all. NotFound if there is no such
+    topic or no message in it. Malformed if no format fits.
     """
 
     def draft(source_format: str, options: Mapping[str, str]) -> KafkaSource:
@@ -65,7 +73,9 @@ def inspect_topics(facts: Mapping[str, object]) -> FirstInspection:
     where = " and ".join(map(repr, source.topics))
     readings = read_all(bounded(found.messages, _OF_TOPICS, _BYTES), draft)
     if not readings[0].read:
-        raise NotFound(f"the topics {where} hold no messages yet; produce some, so that they can be recognised")
+        raise NotFound(
+            f"the topics {where} hold no messages yet; produce messages, so that their format can be recognised"
+        )
     positions = sum(place.size for place in found.places)
     best = best_of(readings, f"the messages of the topics {where}")
     return FirstInspection(best, len(found.places), positions=positions)

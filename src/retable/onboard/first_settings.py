@@ -1,4 +1,4 @@
-"""Writes the first settings of a source, with what its messages do not contain."""
+"""Writes the first settings of a source for `retable init`, with comments on what its messages do not contain."""
 
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ _LAKE = (
 
 
 def settings_of_folder(name: str, path: str, inspection: FirstInspection) -> str:
-    """Give the settings of a source whose messages are in a folder."""
+    """Return the TOML text of the settings of a source `name` whose messages are in a folder."""
     hours = inspection.hours
     hour = f"hour   = '{hours.pattern}'" if hours else "# hour = '(\\d{4}-\\d{2}-\\d{2}T\\d{2})'"
     origin = "the name of an object contains its hour" if hours else "no name contains it: the modification time counts"
@@ -42,7 +42,10 @@ def settings_of_folder(name: str, path: str, inspection: FirstInspection) -> str
 def settings_of_topics(
     name: str, bootstrap: str, topics: Iterable[str], access: Mapping[str, str], inspection: FirstInspection
 ) -> str:
-    """Give the settings of a source whose messages are in topics; `access` says how to authenticate to the brokers."""
+    """Return the TOML text of the settings of a source whose messages are in topics of Kafka.
+
+    `access` has the keys of the setting `kafka`, which say how to authenticate to the brokers.
+    """
     globs, there = (
         ", ".join(map(toml_string, topics)),
         f"{inspection.count} partitions, {inspection.positions:,} positions now",
@@ -65,14 +68,17 @@ def settings_of_topics(
 
 
 def list_tables(reading: Reading) -> str:
-    """List the tables that were seen, those with most rows first, and the number of further tables."""
+    """Return the names of at most 20 sampled tables in one line, ordered by their rows, and how many more there are."""
     names = [str(table) for table, _ in reading.tables.most_common(_MOST_TABLES)]
     more = len(reading.tables) - len(names)
     return ", ".join(names or ["no row changes yet"]) + (f" and {more} more" if more else "")
 
 
 def _open_questions(reading: Reading, more: Iterable[str]) -> list[str]:
-    """The settings that the messages leave open, each with its effect, and the gaps that no setting can close."""
+    """Return lines for the settings that the messages do not decide, and for the limits of the format.
+
+    `more` are comment lines that come after the options of the format.
+    """
     known = reading.format
     lines = ["", "# Please check what the messages do not contain:", f"# - {known.time_zone}", 'time_zone = "UTC"']
     for option, value in reading.needed.items():
@@ -82,7 +88,7 @@ def _open_questions(reading: Reading, more: Iterable[str]) -> list[str]:
     lines.append('include = ["*"]')
     if not reading.system_told:
         lines += ["# - Which database wrote them: this decides how DDL is read.", '# source_system = "mysql"']
-    lines += ["", f"# What no message of {known.name} contains, and no setting corrects (docs/formats.md):"]
+    lines += ["", f"# What no message of {known.name} contains, and no setting corrects:"]
     for sentence in known.cannot_tell:
         lines += textwrap.wrap(sentence, _WIDTH, initial_indent="# - ", subsequent_indent="#   ")
     return [*lines, *_untyped(reading), *_keyless(reading)]
@@ -117,7 +123,7 @@ def _without_key(reading: Reading, table: TableName) -> str:
 
 
 def _strangers(reading: Reading) -> list[str]:
-    """Topics of which some messages are of another format, or of none."""
+    """Return comment lines about the topics with messages that do not decode."""
     topics = reading.strangers.most_common(_MOST_TABLES)
     return [f"# - {count} sampled messages of the topic {_comment(topic)} do not decode." for topic, count in topics]
 
@@ -131,5 +137,5 @@ def _text(lines: Iterable[str]) -> str:
 
 
 def _comment(text: str) -> str:
-    """A name from a message inside a comment: it must not end the comment's line."""
+    """Return a text for use in a TOML comment, without characters that would end the line."""
     return "".join(char if char.isprintable() else "?" for char in text)

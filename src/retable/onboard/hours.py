@@ -1,4 +1,4 @@
-"""Finds how the names of objects show their hour."""
+"""Finds a pattern that reads the hour or the day of an object from its name."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,10 @@ _FIRST_YEAR, _LAST_YEAR = 2000, 2100
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """How the names of objects show their hour: a pattern for the settings, the length of a window, the last hour."""
+    """How object names show their time. `pattern` is a value for the setting `hour`, and `every` for `every`.
+
+    `last` is the start of the last hour (or day, if `every` is `1d`) in the names.
+    """
 
     pattern: str
     every: Literal["1h", "1d"]
@@ -32,7 +35,7 @@ class Hours:
 
 
 def find_hours(keys: Sequence[str]) -> Hours | None:
-    """Find the pattern by which every name shows its hour, or at least its day; None if the names do not."""
+    """Return the first pattern that reads an hour, or else a day, from every name. None if there is no such pattern."""
     patterns: list[tuple[str, Literal["1h", "1d"]]] = [(pattern, "1h") for pattern in _HOURS]
     for pattern, every in [*patterns, *((pattern, "1d") for pattern in _DAYS)]:
         times = [_time(match[1]) if (match := re.search(pattern, key)) else None for key in keys]

@@ -1,4 +1,4 @@
-"""The scope of the order of a source's changes: the whole source, or each partition of the queue."""
+"""Finds where positions of a source compare: in the whole source, or only inside each Kafka partition."""
 
 from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual, NotNull, Reference
 from pyiceberg.expressions.literals import literal
@@ -13,7 +13,10 @@ from retable.settings.sources import SourceSettings
 
 
 def scope_of(lake: Lake, source: SourceSettings) -> Scope:
-    """The scope in which a source's positions compare: as a received change says, else as its format does."""
+    """Return where positions of a source compare: `stream` for the whole source, `partition` for each partition.
+
+    A change in silver decides. If silver has none, the format of the source decides.
+    """
     found = _seen(lake, source.name)
     if found is not None:
         return found
@@ -22,7 +25,7 @@ def scope_of(lake: Lake, source: SourceSettings) -> Scope:
 
 
 def _seen(lake: Lake, source: str) -> Scope | None:
-    """The scope of any one change in silver; rows of copies do not count."""
+    """Return the scope of any row change in silver, without rows of full copies; None if there is none."""
     silver = lake.find(f"silver.{source}")
     if silver is None:
         return None

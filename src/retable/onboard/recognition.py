@@ -1,4 +1,4 @@
-"""Recognises the format of messages: each message is read under every format, and only counts are kept."""
+"""Recognises the format of messages: decodes each message with every format, and counts the results."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,21 +14,24 @@ from retable.model.message import RawMessage
 from retable.settings.sources import Source
 
 Draft = Callable[[str, Mapping[str, str]], Source]
-"""Makes settings of a source from the name of a format and its options."""
+"""A function that makes the settings of a source from the name of a format and the options of that format."""
 
 _ROWID = ("rowid",)
-"""The substitute for an undeclared key of an Oracle table; a row that moves gets another rowid."""
+"""The key that is used if no key of an Oracle table is declared. A row that moves gets another rowid."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Reading:
-    """How messages read as one format, under options that only it reads.
+    """The counts of decoding sampled messages with one format and one set of its `options`.
 
-    Of `read` messages, `decoded` are of the format, and `own` are written as by its own writer. `strangers` counts the
-    others by topic, `reasons` by error. `near` sums the share of the format's fields in each of them, -1 for one that
-    does not even have the layout. For rows: the tables, those `without_key`, those of them whose updates or deletes
-    came `without_old` rows, whether all came with types (`typed`), and whether all named the database system of the
-    source (`system_told`).
+    - `read`, `decoded`: all messages, and the messages that decode. `own`: the decoded messages that surely are of
+      this format, and not of another format that decodes alike.
+    - `strangers`, `reasons`: the messages that do not decode, by topic and by error text.
+    - `near`: for these messages, the sum of the fraction of the format's field names that each has; -1 for a message
+      whose line does not have the layout.
+    - `tables`: the rows of each table. `without_key`: tables with a row without a key. `without_old`: the tables of
+      `without_key` with an update or delete that has no old row.
+    - `typed`, `system_told`: whether all rows came with types, and whether all named the source's database system.
     """
 
     format: Format
@@ -48,18 +51,18 @@ class Reading:
 
     @property
     def score(self) -> tuple[float, int]:
-        """The better reading has the higher score: more messages decode, and more of them are the format's own."""
+        """The share of messages that decode, then `own`. A higher score is better."""
         return self.decoded / max(self.read, 1), self.own
 
     @property
     def needed(self) -> Mapping[str, str]:
-        """The options that these messages need."""
+        """The format options that the settings of these messages must have, with their values."""
         defaults = self.format.options()
         untyped = {} if self.typed else {name: str(getattr(defaults, name)) for name in self.format.untyped}
         return {**self.options, **untyped}
 
     def take(self, message: RawMessage) -> None:
-        """Read one more message."""
+        """Decode one more message and count the result."""
         self.read += 1
         try:
             events = decode_message(message, self.context)
@@ -90,7 +93,10 @@ class Reading:
 
 
 def read_all(messages: Iterable[RawMessage], draft: Draft) -> list[Reading]:
-    """Read messages under every format and its options; only one message is in memory at a time."""
+    """Decode the messages with every format, and return one `Reading` for each format and set of options.
+
+    Only one message is in memory at a time.
+    """
     readings = [
         Reading(format=known, options=options, context=context_of(draft(known.name, options)))
         for known in FORMATS.values()
@@ -103,7 +109,10 @@ def read_all(messages: Iterable[RawMessage], draft: Draft) -> list[Reading]:
 
 
 def best_of(readings: Iterable[Reading], where: str) -> Reading:
-    """Give the best reading of at least one message; Malformed if no format decodes half of the messages."""
+    """Return the reading with the highest score, if it decodes more than half of the messages; else raise Malformed.
+
+    At least one message must have been read. `where` names the folder or the topics, for the error.
+    """
     readings = list(readings)
     best = max(readings, key=lambda reading: reading.score)
     if 2 * best.decoded <= best.read:
@@ -114,13 +123,13 @@ def best_of(readings: Iterable[Reading], where: str) -> Reading:
 
 
 def _nearest(readings: Iterable[Reading]) -> str:
-    """The nearest format, and the error of most messages under it."""
+    """Describe the format that fits best, and its most frequent error."""
     near = max(
         (each for each in readings if each.reasons), key=lambda reading: (reading.decoded, reading.near, reading.own)
     )
     ((reason, count),) = near.reasons.most_common(1)
     name = near.format.name
-    nearest = f"{name} is nearest" if near.decoded or near.near > 0 else f"none is near; as {name}"
+    nearest = f"{name} is nearest" if near.decoded or near.near > 0 else f"no format is near; as {name}"
     return (
         f"{nearest}: {near.decoded} of {near.read} messages decode, and {count} fail with: {reason}; "
         f"`retable show-message --format {name} FILE` shows what a message lacks"
@@ -128,7 +137,7 @@ def _nearest(readings: Iterable[Reading]) -> str:
 
 
 def bounded(messages: Iterable[RawMessage], count: int, size: int) -> Iterator[RawMessage]:
-    """Give messages up to this number and this many bytes, but at least one if there is one."""
+    """Yield messages until `count` messages or `size` bytes are reached, but at least one message if there is one."""
     for message in messages:
         yield message
         count, size = count - 1, size - len(message.key or b"") - len(message.value or b"")

@@ -1,4 +1,4 @@
-"""A few messages of a source, to look at: nothing is recorded or committed."""
+"""Reads a few messages of a source as a sample. No window is recorded, and no offset is committed."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,14 +20,14 @@ _Item = TypeVar("_Item")
 
 _OBJECTS, _MESSAGES = 20, 500
 _PLACES, _MANY = 5, 100
-"""If many messages of a partition are read, they come from so many locations in it."""
+"""If `_MANY` or more messages of a partition are read, they come from `_PLACES` ranges of offsets."""
 _NEVER = -1
-"""A source epoch below every other: messages that retention deletes during the look are no loss."""
+"""A source epoch below every real one. With it, messages that Kafka deletes during sampling are not an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplePlace:
-    """An object, or a partition of a topic, and its size: bytes or positions."""
+    """An object or a Kafka partition, and its size: an object's in bytes, a partition's in offsets."""
 
     name: str
     size: int
@@ -35,9 +35,10 @@ class SamplePlace:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What a source has, and some of its messages, which are read lazily.
+    """All objects or partitions of a source, and a sample of its messages, which is read lazily.
 
-    `cut` names, as far as messages were read, objects and partitions that are only partly among these.
+    `cut` names the objects and partitions whose messages are not all in the sample. For objects it is complete only
+    after all sampled messages were read.
     """
 
     places: tuple[SamplePlace, ...]
@@ -46,7 +47,7 @@ class Sampled:
 
 
 def sample(source: Source) -> Sampled:
-    """List a source, to read messages of some objects spread over it, or of every partition."""
+    """List a source, and return a sample of its messages: of some objects of a folder, or of every partition."""
     if isinstance(source, FilesSource):
         found = objects_of(source).list()
         places = tuple(SamplePlace(item.key, item.size) for item in found)
@@ -57,13 +58,16 @@ def sample(source: Source) -> Sampled:
 
 
 def some_of(items: Sequence[_Item], most: int) -> list[_Item]:
-    """Give at most so many of some items, spread over all of them."""
+    """Return at most `most` items, at equal distances."""
     step = -(-len(items) // most) or 1
     return list(items[::step])
 
 
 def spread(found: FoundPartition, most: int) -> list[PartitionRange]:
-    """Select at most so many positions of a partition, its last ones included; many come from several locations."""
+    """Select at most `most` offsets of a partition, always with its last ones.
+
+    Return them as ranges: one range, or `_PLACES` ranges for many offsets.
+    """
     count = min(most, found.end - found.low)
     places = _PLACES if _MANY <= count < found.end - found.low else 1
     each = count // places
@@ -73,7 +77,11 @@ def spread(found: FoundPartition, most: int) -> list[PartitionRange]:
 
 
 def sample_topics(source: KafkaSource, most: int | None, messages: int) -> Sampled:
-    """List topics, to read about so many messages of at most so many partitions, at least one of each."""
+    """List topics, and return a sample of about `messages` messages in all.
+
+    `most` limits the partitions that are read; None means all. At least one message of each such partition is read.
+    EnvironmentFault if the Kafka client is not installed.
+    """
     try:
         from retable.land.kafka.client import Brokers
         from retable.land.kafka.messages import read_ranges

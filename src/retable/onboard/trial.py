@@ -1,4 +1,4 @@
-"""The result of a few messages of a source, in memory: statements are traced and each row is read by itself."""
+"""Tries a few events of a source in memory: applies their statements to the schemas, and reads each row alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,10 +29,11 @@ _SAMPLE = "sample"
 
 @dataclass(slots=True, kw_only=True)
 class Tried:
-    """The result for one gold table. `keys` are those of the settings, statements or messages, () if none are known.
+    """The result of a trial for one gold table.
 
-    `stops` is why a run would hold it. `refused` counts the rows that do not fit, by their shard and by code, each with
-    one reason. `open` are the columns of unknown type, which are therefore text.
+    `keys` come from the settings, statements or messages; they are () if no key is known. `stops` is why a run would
+    hold the table. `refused` has the rows that do not fit: by shard and error code, their number and one reason. `open`
+    are the columns of unknown type, which become text. If `is_left_out`, gold would not have the table yet.
     """
 
     history: TableHistory
@@ -46,10 +47,10 @@ class Tried:
 
 
 def try_out(lake: Lake, source: SourceSettings, events: Sequence[ChangeEvent], is_whole: bool) -> list[Tried]:
-    """Trace the statements of silver and of these events, and read the events' rows, each under its table's schema.
+    """Apply the statements of silver and of these events, and read each row of the events with its table's schema.
 
-    If `is_whole` is False, statements between them may be missing; then only an unsupported statement stops a table. A
-    table that gold does not have, and that only a snapshot declares, `is_left_out` if it has no row here.
+    If `is_whole` is False, `events` is a sample that may lack statements; then only an unsupported statement stops a
+    table. A table `is_left_out` if it has no row here, only a snapshot declares it, and the format options allow it.
     """
     records = events_to_batch(_SAMPLE, events).to_pylist() if events else []
     rules, statements = read_source_statements(lake, source, [row for row in records if row["kind"] == "schema"])
@@ -83,7 +84,7 @@ def _trace(
     statements: list[Statement],
     rows: Mapping[TableName, list[RowEvent]],
 ) -> tuple[Tables, Mapping[str, list[RowEvent]]]:
-    """Trace until every column of the rows is known."""
+    """Apply the statements, and add the columns that only rows show. Return the tables, and the rows by identity."""
     inferred, widenings, known = list[InferredColumn](), Widenings(), read_known(lake, source.name)
     while True:
         tables = Tables.trace(statements, rules, inferred, known)
@@ -95,13 +96,13 @@ def _trace(
 
 
 def _is_unsupported(hold: Hold | None, statements: Sequence[Statement]) -> bool:
-    """Whether the statement itself stops a table, and not an earlier state."""
+    """Return whether a statement at the position of `hold` is unsupported."""
     at = [each for each in statements if hold is not None and each.position == hold.place]
     return any(isinstance(change, Unsupported) for each in at for change in each.changes)
 
 
 def _read(tried: Tried, rules: SourceRules, hold: Hold | None) -> None:
-    """Read each counted row of a table; rows that do not fit are counted, or stop the table."""
+    """Read each row of a table that a replay would apply. Record in `tried` the rows that do not fit, and a stop."""
     history = tried.history
     if hold is not None:
         tried.stops = f"{hold.code} at {hold.place or 'its first row'}: {hold.words}"
@@ -128,7 +129,7 @@ def _read(tried: Tried, rules: SourceRules, hold: Hold | None) -> None:
 
 
 def _open(tried: Tried, rules: SourceRules) -> tuple[str, ...]:
-    """The columns that are text because no statement, setting or message declares their type."""
+    """Return the columns that become text because no statement, setting or message declares their type."""
     history = tried.history
     typed = set()
     for event in tried.rows:

@@ -30,7 +30,10 @@ from retable.settings.load import Settings
 
 
 def known_tables(settings: Settings) -> dict[str, str]:
-    """The metadata file of each table in the present catalog; empty if the catalog is lost or damaged."""
+    """Return the metadata file that the present catalog names for each table, by table name.
+
+    The result is empty if the catalog is lost or damaged.
+    """
     try:
         lake = open_lake_to_read(settings)
         with explained(settings.lake):
@@ -50,11 +53,12 @@ def adopt(
     former: str | None = None,
     lacking: Collection[str] = (),
 ) -> Path | None:
-    """Let the catalog name exactly these metadata files, by table, and give the lake its next number.
+    """Register the given metadata files, by table name, in the catalog, and give the lake its next run number.
 
-    `record` is the warehouse's record, if it has one, `former` the former address of the warehouse. A SQLite catalog is
-    made as a new file; the result is the file in which the former catalog is kept. In other catalogs the tables are
-    registered one by one; after a failure, run it again. Gold tables `lacking` their last commits are recorded as held.
+    A SQLite catalog is made as a new file with exactly these tables. Return the file to which the former catalog was
+    renamed; None if there was none. In any other catalog the tables are registered one by one; after a failure, call
+    the function again. `record` is the warehouse's record, or None. `former` is the address of the warehouse before a
+    move or copy, or None. The gold tables in `lacking` have lost their last commits, and are recorded as held.
     """
     if isinstance(settings.lake.catalog, SqliteCatalog):
         kept = _adopt_in_new_file(settings, settings.lake.catalog.file, tables, now, on_progress, former)
@@ -89,7 +93,7 @@ def _adopt_in_new_file(
 
 
 def _files(file: Path, act: Callable[[Path], object]) -> None:
-    """Apply `act` to the files of a SQLite catalog, including its log."""
+    """Call `act` for each existing file of a SQLite catalog: `file` itself and its write-ahead log."""
     for suffix in ("-wal", "-shm", ""):
         if (path := Path(f"{file}{suffix}")).exists():
             act(path)
@@ -116,9 +120,10 @@ def _held(lake: Lake, name: str, now: datetime) -> TableRow:
 
 
 def _count(settings: Settings, record: LakeRecord | None, lacking: Collection[str], now: datetime) -> None:
-    """Make both records of this lake agree: the id of the warehouse's record, the present addresses, a new number.
+    """Write the same record of the lake to the catalog and the warehouse, with the present addresses and a new run.
 
-    A lake of an older Retable has no identity; its next run gives it one.
+    Also record the gold tables in `lacking` as held. The ID of the lake is that of the warehouse's record. The lake of
+    an older Retable may have no record; then its next run makes one.
     """
     lake = Lake(settings, connect(settings.lake))
     append_rows(lake, [_held(lake, name, now) for name in lacking])

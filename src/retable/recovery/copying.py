@@ -1,4 +1,4 @@
-"""Copy a lake to another storage location, as a separate lake, even while runs write to the original."""
+"""Copy a lake to another storage location, as a separate lake, even while runs write to the original lake."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +26,10 @@ _FIRST, _LAST = "ops", "ops.windows"
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What was copied; `settings` are those of the copy, which has a catalog only if `has_catalog`."""
+    """The result of copying a lake: the number of tables and files, and the `[lake]` settings of the copy.
+
+    If `has_catalog` is False, the copy has no catalog yet.
+    """
 
     tables: int
     files: int
@@ -35,26 +38,31 @@ class Copied:
 
 
 def check_destination(lake: Lake, to: StorageLocation) -> Warehouse:
-    """Give the warehouse at a destination for a copy; InvalidSetting if it has a lake, or overlaps this one."""
+    """Check a destination for a copy of a lake, and return the warehouse there.
+
+    Raise InvalidSetting if the destination has a lake already, or if one location contains the other.
+    """
     here, there = str(lake.settings.lake.warehouse), str(to)
     if f"{there}/".startswith(f"{here}/") or f"{here}/".startswith(f"{there}/"):
-        raise InvalidSetting(f"one of {there} and the lake's own {here} contains the other; name another location")
+        raise InvalidSetting(f"the destination {there} and the lake's warehouse {here} overlap; name another location")
     if isinstance(to, Bucket) != isinstance(lake.settings.lake.warehouse, Bucket):
-        raise InvalidSetting(f"{there} is not of the same kind as the lake's own {here}; copy a folder to a folder")
+        raise InvalidSetting(
+            f"the destination {there} and the lake's warehouse {here} must both be folders, or both be in a bucket"
+        )
     warehouse = Warehouse(lake.settings.lake, there)
     if read_record(warehouse) is not None or has_tables(warehouse):
-        raise InvalidSetting(f"{there} has a lake already; name an empty location")
+        raise InvalidSetting(f"the destination {there} has a lake already; name an empty location")
     return warehouse
 
 
 def copy_lake(
     lake: Lake, to: StorageLocation, now: datetime, on_progress: Callable[[str], None] = lambda _: None
 ) -> Copied:
-    """Copy all tables of a lake, as they are now, with all of their snapshots, and give the copy a new identity.
+    """Copy all tables of a lake in their present state, with all snapshots, and give the copy a new identity.
 
-    The tables are read in the reverse of the order in which a run writes them, so the copy lacks only what a run that
-    died at that moment would lack. A folder gets a SQLite catalog, `catalog.db`; for a bucket the catalog must still be
-    named, and `retable recover` fills it.
+    The tables are read in the reverse of the order in which a run writes them. So the copy is like a lake in which a
+    run died, and the next run completes it. A copy in a folder gets a SQLite catalog, `catalog.db`. For a copy in a
+    bucket, a person must name a catalog in the settings, and `retable recover` fills it.
     """
     settings = lake.settings.lake
     source, target = Warehouse(settings), check_destination(lake, to)
@@ -76,7 +84,7 @@ def copy_lake(
 
 
 def _newest(lake: Lake, source: Warehouse) -> Iterator[tuple[str, str]]:
-    """The metadata file of every table in the warehouse, in the order of reading."""
+    """Yield name and metadata file of every table in the warehouse, in the order in which the tables are copied."""
     for name in sorted(lake.names(), key=_order):
         table = lake.find(name)
         if table is not None and source.has(table.location()):
@@ -84,7 +92,7 @@ def _newest(lake: Lake, source: Warehouse) -> Iterator[tuple[str, str]]:
 
 
 def _order(name: str) -> tuple[int, str]:
-    """The record first, then the tables that it refers to, and last the windows, which show what was to be landed."""
+    """Return the key that sorts tables for copying: first ops, then the tables that ops refers to, last ops.windows."""
     layers = (_FIRST, "gold", "quarantine", "statements", "silver", "bronze")
     layer = name.partition(".")[0]
     return len(layers) if name == _LAST else layers.index(layer if layer in layers else "gold"), name

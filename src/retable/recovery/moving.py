@@ -12,29 +12,33 @@ from retable.settings.lake import LakeSettings
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The result of a rewrite: the number of changed files, and the files that others name but that do not exist."""
+    """The result of rewriting addresses: the number of changed files, and the files that are named but do not exist."""
 
     files: int
     missing: tuple[str, ...]
 
 
 def check_move(lake: LakeSettings, record: LakeRecord | None, is_copy: bool) -> tuple[str, LakeRecord]:
-    """Check that a warehouse is not at the address in its record; give that address, and the new record.
+    """Check that a lake was moved or copied. Return the old address of its warehouse, and its new record.
 
-    InvalidSetting if it was not moved, if both locations would be one lake, or if a copy would take the catalog of the
-    lake that it was copied from.
+    `record` is the record in the warehouse, with the old address. Raise InvalidSetting in these cases: the warehouse is
+    still at the old address, a person says that it was moved but the old lake still exists, or a copy would use the
+    catalog of the original lake.
     """
     here = str(lake.warehouse)
     if record is None:
-        raise InvalidSetting(f"the warehouse {here} has no {RECORD}: its old location is not known")
+        raise InvalidSetting(
+            f"the warehouse {here} has no file {RECORD}, so its old location is not known; copy that file from the old "
+            f"location"
+        )
     if is_same_place(record.place, here):
         raise InvalidSetting(f"the lake at {here} was neither moved nor copied; run `retable recover` without --as")
     if not is_copy:
         other = _record_at(lake, record.place)
         if other is not None and other.id == record.id:
             raise InvalidSetting(
-                f"the lake at {record.place} is still there, so the one at {here} is a copy of it; "
-                f"`retable recover --as copy`, or remove that one first"
+                f"the lake at {record.place} is still there, so the lake at {here} is a copy of it; run `retable "
+                f"recover --as copy`, or first remove the lake at {record.place}"
             )
         return record.place, LakeRecord(record.id, record.layout, here, str(lake.catalog), record.run)
     if str(lake.catalog) == record.catalog:
@@ -53,9 +57,10 @@ def _record_at(lake: LakeSettings, address: str) -> LakeRecord | None:
 
 
 def rewrite_addresses(warehouse: Warehouse, old: str, on_progress: Callable[[str], None] = lambda _: None) -> Rewritten:
-    """Rewrite the addresses of all tables of a warehouse that was at `old`; if it is killed, run it again.
+    """Rewrite the addresses in all tables of a warehouse that was at the address `old`.
 
-    If the newest metadata file of a table is damaged, the newest readable one is used.
+    If the function is killed, call it again. If the newest metadata file of a table is damaged, it uses the newest
+    readable metadata file.
     """
     written, missing = 0, set[str]()
     for folder in warehouse.tables():

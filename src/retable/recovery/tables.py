@@ -1,4 +1,4 @@
-"""Find the tables of a warehouse from their metadata files alone."""
+"""Find the tables of a warehouse from their metadata files, without a catalog."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -19,9 +19,9 @@ _TABLES = "ops.tables"
 
 @dataclass(frozen=True, slots=True)
 class WarehouseTable:
-    """A table of the warehouse: its name, its folder, and the metadata file that counts.
+    """A table of the warehouse: its name, its folder, and the metadata file that the catalog will name.
 
-    `lacks_commits`: a newer metadata file is damaged or gone.
+    `lacks_commits` is True if a newer metadata file is damaged or missing, so that the last commits are lost.
     """
 
     name: str
@@ -32,7 +32,10 @@ class WarehouseTable:
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """A decision for a person: one of these metadata files is the table's, but no record shows which."""
+    """A question for a person: one of these metadata files is the right one, but no record shows which.
+
+    `what` describes the problem. `choices` are the metadata files.
+    """
 
     what: str
     choices: tuple[str, ...]
@@ -40,10 +43,10 @@ class Unclear:
 
 @dataclass(slots=True)
 class Findings:
-    """Everything that was found: tables by name, unclear cases, and folders whose tables are not used.
+    """The tables of a warehouse by name, the questions for a person, and the folders of tables that are not used.
 
-    The last are tables that were `left` out of the catalog on purpose, that do not contain their name, or whose
-    metadata files are all damaged.
+    `left` are tables that Retable removed from the catalog on purpose. `unnamed` are tables whose name is not known.
+    `damaged` are tables whose metadata files are all damaged.
     """
 
     tables: dict[str, WarehouseTable] = field(default_factory=dict)
@@ -61,8 +64,8 @@ def find_tables(
 ) -> Findings:
     """Find every table of a warehouse, and the newest metadata file of each.
 
-    `known` gives, by name, the metadata file in the present catalog, `taken` the metadata files that a person chose. If
-    several files have the highest version, the file that either of them names counts.
+    `known` has the metadata file that the present catalog names, by table name. `taken` are metadata files that a
+    person chose. If several files of a table have the highest version, the person's choice decides, then the catalog.
     """
     findings, read = Findings(), []
     chosen_by_hand, named = set(map(plain_path, taken)), set(map(plain_path, known.values()))
@@ -91,14 +94,17 @@ def find_tables(
             findings.tables[name] = wanted[0]
         else:
             choices = tuple(table.metadata.address for table in tables)
-            findings.unclear.append(Unclear(f"{len(tables)} folders are called {name}", choices))
+            findings.unclear.append(Unclear(f"{len(tables)} folders have a table with the name {name}", choices))
     return findings
 
 
 def _choose(
     warehouse: Warehouse, folder: TableFolder, candidates: list[MetadataFile], findings: Findings
 ) -> tuple[MetadataFile, TableMetadata] | None:
-    """The metadata file of a folder that counts, with its content; None if a person must choose."""
+    """Return the metadata file to use for a folder, with its content. `candidates` are the possible files.
+
+    Return None if a person must choose, or if no file can be read; `findings` then has the question or the folder.
+    """
     readable = [(file, metadata) for file in candidates if (metadata := warehouse.metadata(file)) is not None]
     if len(readable) == 1:
         return readable[0]
@@ -112,7 +118,7 @@ def _choose(
     if older is None:
         findings.damaged.append(folder.address)
     else:
-        what = f"the newest metadata file {candidates[0].address} is damaged; the one before it lacks the last commit"
+        what = f"the newest metadata file {candidates[0].address} is damaged; an older one lacks the last commits"
         findings.unclear.append(Unclear(what, (older.address,)))
     return None
 
@@ -120,7 +126,10 @@ def _choose(
 def _gold_names(
     io: FileIO, read: Iterable[tuple[TableFolder, MetadataFile, TableMetadata]]
 ) -> dict[tuple[str, str] | None, str]:
-    """The names of gold tables whose metadata lacks them, by source and identity, from ops.tables."""
+    """Return the names of gold tables by source and identity, from ops.tables.
+
+    They are needed if the metadata of a gold table does not have its name.
+    """
     for _, file, metadata in read:
         if metadata.properties.get(NAME_PROPERTY) == _TABLES:
             rows = read_rows(StaticTable.from_metadata(file.address, io.properties), AlwaysTrue())
@@ -135,7 +144,10 @@ def _identity(metadata: TableMetadata) -> tuple[str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference between catalog and warehouse for a table; `behind` counts commits, None if not comparable."""
+    """A difference for one table between the metadata file in the catalog and the newest file in the warehouse.
+
+    `behind` is the number of commits by which the catalog is older. It is None if the two cannot be compared.
+    """
 
     name: str
     catalog: str | None
@@ -148,16 +160,19 @@ class Difference:
             case None, _, _:
                 return "not in the catalog"
             case _, None, _:
-                return "only in the catalog: the warehouse has no such table"
+                return "only in the catalog: the warehouse has no files of this table"
             case _, _, int(behind) if behind > 0:
                 return f"the catalog is {behind:,} commits older"
             case _, _, int(behind) if behind < 0:
-                return f"the catalog is {-behind:,} commits newer: these files are gone"
-        return "the catalog names another file"
+                return f"the catalog is {-behind:,} commits newer: their metadata files are gone"
+        return "the catalog names another metadata file"
 
 
 def differences(findings: Findings, known: Mapping[str, str]) -> list[Difference]:
-    """The differences between what was found and the present catalog, given as each table's metadata file by name."""
+    """Return the differences between the tables that were found and the present catalog, by table name.
+
+    `known` has the metadata file that the catalog names, by table name.
+    """
     found = []
     for name in sorted({*findings.tables, *known}):
         table = findings.tables.get(name)
@@ -175,7 +190,7 @@ def differences(findings: Findings, known: Mapping[str, str]) -> list[Difference
 
 
 def moved(address: str, old: str, new: str) -> str:
-    """Translate an address in a warehouse that was at `old` to its address under `new`."""
+    """Return the address under `new` of a file that was under `old`. An address that was not under `old` stays."""
     path = plain_path(address)
     return f"{new}{path.removeprefix(plain_path(old))}" if path.startswith(f"{plain_path(old)}/") else address
 
@@ -185,6 +200,6 @@ def _folder(address: str) -> str:
 
 
 def _version(address: str) -> int:
-    """The version in the name of a metadata file; 0 if the name has none."""
+    """Return the version in the name of a metadata file; 0 if the name has no version."""
     number = address.rpartition("/")[2].partition("-")[0].partition(".")[0].lstrip("v")
     return int(number) if number.isdigit() else 0

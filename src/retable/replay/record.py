@@ -1,4 +1,4 @@
-"""Record a replay for people: quarantine, ledger, schema changes, tables."""
+"""Record a replay run in the quarantine, the ledger, and the tables of schema changes and of gold tables."""
 
 import json
 from collections import Counter, defaultdict
@@ -32,9 +32,9 @@ REPLAY_VERSION = "replay 1"
 def quarantine_rejects(
     lake: Lake, source: str, window: str, replayed: Iterable[tuple[TableHistory, list[Reject]]], now: datetime
 ) -> None:
-    """Replace the quarantine rows of these tables for this window; equal rows write nothing.
+    """Replace the quarantine rows of these tables for this window. Write nothing if the rows are already there.
 
-    Two tables may have had one name in a window, so `place` of a row has the identity of its table.
+    Two tables may have had the same name in a window, so the column `place` has the identity of the table.
     """
     tables = list(replayed)
     rows = [_quarantined(history, reject, window, now) for history, rejects in tables for reject in rejects]
@@ -93,7 +93,10 @@ def ledger_rows(
     now: datetime,
     seconds: float,
 ) -> list[LedgerRow]:
-    """One row for each window that the table has events in; the equation of each row's counts is checked."""
+    """Return the ledger rows of one table: one row for each window in which the run counted its events.
+
+    `windows` are window names by ordinal. The counts of each row are checked: the verdicts must sum up to the rows.
+    """
     rows = []
     for ordinal, mine in sorted(result.counted.items()):
         counts = {"rows": mine.rows}
@@ -146,10 +149,11 @@ def change_rows(
     now: datetime,
     recorded_changes: Iterable[tuple[Statement, ChangeStatus, str | None]],
 ) -> list[SchemaChangeRow]:
-    """The results of the statements of these windows, table by table, without those that are already recorded.
+    """Return the rows that record the statements of these windows, without those that are already recorded.
 
-    A statement that concerns no table (an index, a database, a grant) is recorded under the name that it gives. A
-    statement that is recorded for a table concerns it, even if this run had nothing to do there.
+    There is one row for each table that a statement concerns. A statement that concerns no table (an index, a database,
+    a grant) is recorded under the table name in it. If an earlier run recorded a statement for a table, the statement
+    concerns this table, even if this run did not replay the table.
     """
     recorded = read_schema_changes(lake, source)
     statements = {(statement.position, statement.part): statement for statement in windows}
@@ -223,12 +227,12 @@ def window_rows(
     former: set[str],
     retired: Collection[str] = (),
 ) -> list[LedgerRow]:
-    """The rows which say that windows are replayed, like `whole`, with the sums over their tables.
+    """Return the ledger rows which say that windows are replayed, with the sums of the counts of their tables.
 
-    `ledger` has the rows of the replays of these windows, `counted` those of this run. `former` are names that tables
-    of this run had: what the ledger counts under them is counted again now. `retired` tables have no row any more in
-    the replayed window, unless they were counted now. A window that was not replayed as a whole now, because `whole` is
-    of another window or has no identity, keeps its identity.
+    The rows are copies of `whole`. `ledger` has the rows of earlier replays of these windows, `counted` the rows of
+    this run. `former` has former names of this run's tables: their rows are counted under the present names now, so the
+    sums ignore them. In the replayed window, the sums also ignore the tables in `retired`, unless this run counted
+    them. A window other than that of `whole` keeps its identity, and so do all windows if `whole` has no identity.
     """
     by_window: dict[str, list[LedgerRow]] = defaultdict(list)
     done: dict[str, LedgerRow] = {}
@@ -257,7 +261,7 @@ def window_rows(
 
 
 def facts(row: TableRow | None) -> tuple[object, ...] | None:
-    """The content of a row of ops.tables, without the time when it was recorded."""
+    """Return the content of a row of ops.tables without the time of recording; None if there is no row."""
     if row is None:
         return None
     first = (row.first_window, row.lowest)
@@ -265,15 +269,15 @@ def facts(row: TableRow | None) -> tuple[object, ...] | None:
 
 
 def lacking_first_rows(lake: Lake, table: Table, source: str) -> list[TableRow]:
-    """The newest rows of `ops.tables`, as it was loaded, that do not have the start of their table's rows."""
+    """Return the newest rows of `ops.tables` that do not have the start of their table's rows (`FirstRows`)."""
     rows = newest_tables(rows_of(TableRow, scan(lake, table, source=source)))
     return [row for row in rows if is_undeclared(row) and row.lowest is None]
 
 
 def fill_first_rows(lake: Lake, source: str, ledger: LedgerRows, now: datetime, limit: int | None = None) -> bool:
-    """Add the start of rows to ops.tables for tables that lack it; False if another run recorded first.
+    """Record the start of rows in ops.tables for at most `limit` tables that lack it; None means all of them.
 
-    Do this for at most `limit` tables.
+    Return False if another run wrote to ops.tables at the same time.
     """
     table = lake.load("ops.tables")
     lacking = lacking_first_rows(lake, table, source)[:limit]

@@ -1,4 +1,4 @@
-"""How a held table may go on: the releases that fit its hold, their decisions, and a text about what they do."""
+"""Plan the release of a held table: the kinds of release that its hold allows, their decisions, and their effect."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,20 +24,21 @@ from retable.settings.sources import SourceSettings
 
 Way = Literal["retry", "skip", "as", "approve", "reject", "rebuild"]
 _BUILT_ANEW = (
-    "It will be built again from all of silver up to the last replayed window, apart from its present rows,",
+    "The table will be built again from all of silver up to the last replayed window, apart from its present rows,",
     "and published in one step; readers see the old rows until then.",
 )
 _MADE_FROM_SILVER = (
-    "It will be built from all of silver up to the last replayed window; until then there is no table to read."
+    "The table will be built from all of silver up to the last replayed window; until then there is no table to read."
 )
 _DECISIONS: dict[Way, DecisionKind] = {"skip": "skip", "reject": "skip", "as": "replace", "approve": "approve"}
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release of one table: the decision that it makes, if any, and its text, as lines.
+    """A release of one table.
 
-    `repeats` are decisions of the same kind for other positions of the statement that holds the table.
+    `decision` is what it decides about the statement or row that holds the table; None if it decides nothing. `words`
+    are the lines that describe its effect. `repeats` are equal decisions for other positions of the same statement.
     """
 
     way: Way
@@ -50,7 +51,10 @@ class Release:
         return (() if self.decision is None else (self.decision,)) + self.repeats
 
     def with_repeats(self, places: tuple[DecisionPlace, ...], wanted: bool) -> "Release":
-        """Also skip a statement at its other positions, if this is `wanted`; else mention the possibility."""
+        """Return the release for a statement that is also at other `places`.
+
+        If it is `wanted`, the release also skips the statement there. Otherwise its text mentions this possibility.
+        """
         if self.way != "skip" or self.decision is None or not places:
             return self
         if not wanted:
@@ -63,7 +67,10 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many rows wait at a hold, of how many rows in the table's windows; `last` is the latest of these windows."""
+    """The numbers of rows of a held table: `rows` wait because of the hold, `of` are in all of its replayed windows.
+
+    `last` is the newest of these windows.
+    """
 
     rows: int
     of: int
@@ -71,7 +78,7 @@ class Waiting:
 
 
 def count_waiting(lake: Lake, source: str, table: str) -> Waiting:
-    """Count the rows of a table's replays in the ledger, each window once."""
+    """Count the waiting rows and all rows of a gold table in the ledger. The newest record of each window counts."""
     mine = read_ledger(lake, source, stage="replay", tables=[table])
     newest = {row.window: row.counts for row in mine}.values()
     rows, of = (sum(counts.get(name, 0) for counts in newest) for name in ("held", "rows"))
@@ -79,14 +86,18 @@ def count_waiting(lake: Lake, source: str, table: str) -> Waiting:
 
 
 def spoken_dialect(lake: Lake, source: SourceSettings) -> str:
-    """The database whose statements a source's messages contain."""
+    """Return the SQL dialect of the statements in a source's messages, such as `mysql`."""
     return system_of(read_statements(lake, source.name), source.source_system)
 
 
 def plan_release(
     table: str, state: GoldState, hold: Hold, way: Way, text: str | None, waiting: Waiting, dialect: Callable[[], str]
 ) -> Release:
-    """Plan how a held table goes on; InvalidSetting if a way does not fit its hold, with the ways that do."""
+    """Plan the release of a held table.
+
+    `way` is the kind of release, `text` the statement of `--as`, and `dialect` returns the SQL dialect of the source.
+    Raise InvalidSetting if the hold does not allow this kind of release; the error names the allowed ones.
+    """
     fitting = ("rebuild",) if state.is_unread else fitting_ways(hold)
     if way not in fitting:
         raise InvalidSetting(
@@ -109,17 +120,17 @@ def plan_release(
 
 
 def plan_rebuild(table: str, waiting: Waiting) -> Release:
-    """Plan the rebuild of a table that is not held: a file of it may be damaged that no replay has needed yet."""
+    """Plan the rebuild of a table that is not held, for example because one of its files is damaged."""
     return Release("rebuild", None, (f"{table} is not held", *_BUILT_ANEW, _cost("rebuild", waiting)))
 
 
 def plan_making(table: str) -> Release:
-    """Plan the first build of a table that no run created yet: rows of other gold tables go into it now."""
+    """Plan the first build of a gold table that does not exist yet, but gets rows of other gold tables now."""
     return Release("rebuild", None, (f"{table} does not exist yet", _MADE_FROM_SILVER, _cost("rebuild", Waiting(0, 0))))
 
 
 def fitting_ways(hold: Hold) -> tuple[Way, ...]:
-    """The releases that can settle a hold, the likeliest first."""
+    """Return the kinds of release that a hold allows, the likeliest first."""
     if hold.place is None and hold.code == BehindHorizon.code:
         return ("skip", "rebuild")
     if hold.place is None:
@@ -139,10 +150,10 @@ def _meaning(text: str, table: TableName, dialect: str) -> str:
     changes = parse_statement(dialect, text, table.database, table.schema, table.table)
     for change in changes:
         if isinstance(change, Unsupported):
-            raise InvalidSetting(f"{text!r} is not understood: {change.reason}")
+            raise InvalidSetting(f"the statement {text!r} is not understood: {change.reason}")
         about = _about(change)
         if about is not None and about != table:
-            raise InvalidSetting(f"{text!r} is about {about}, but it replaces a statement about {table}")
+            raise InvalidSetting(f"the statement {text!r} is about {about}, but it replaces a statement about {table}")
     return ", ".join(type(change).__name__ for change in changes)
 
 
@@ -154,16 +165,20 @@ def _deed(way: Way, hold: Hold, text: str | None, meaning: str) -> list[str]:
     always = "now, and in every later replay, rebuild and verification"
     match way:
         case "retry":
-            return ["It will be tried again there, with the present settings."]
+            return ["The replay will be tried again from there, with the present settings."]
         case "skip" | "reject":
-            what = "This row will be left out, and counted as excluded" if hold.is_of_row else "It will have no effect"
+            what = (
+                "The row will be left out, and counted as excluded"
+                if hold.is_of_row
+                else "The statement will have no effect"
+            )
             if hold.place is None:
                 what = "Rows below the horizon that came until now and whose result gold does not show will be left out"
             return [f"{what}: {always}."]
         case "as":
             return [f"This statement is used instead, {always}:", f"  {text}", f"  ({meaning})"]
         case "approve":
-            return [f"It is applied as it is: {always}."]
+            return [f"The statement is applied as it is: {always}."]
         case "rebuild":
             return [_MADE_FROM_SILVER] if hold.code == LOST.code else list(_BUILT_ANEW)
 
@@ -171,4 +186,4 @@ def _deed(way: Way, hold: Hold, text: str | None, meaning: str) -> list[str]:
 def _cost(way: Way, waiting: Waiting) -> str:
     read = f"{waiting.of:,} rows of its windows are read" if waiting.of else "all rows of its windows are read"
     write = "all are written again" if way == "rebuild" else f"what differs is written ({waiting.rows:,} rows waited)"
-    return f"{read}; {write}. If something still stops it, it will be held again."
+    return f"{read}; {write}. If something still stops the table, it will be held again."

@@ -1,4 +1,4 @@
-"""Find where the statement that holds a table occurs again: a migration that ran twice, or a daily job."""
+"""Find other positions of the statement that holds a table, for example if a daily job runs the statement."""
 
 from typing import cast
 
@@ -19,7 +19,7 @@ _COLUMNS = (*_NAMES, "sequence", "part")
 
 
 def find_repeats(lake: Lake, source: str, hold: Hold) -> tuple[DecisionPlace, ...]:
-    """Find the other positions of a hold's statement in silver: the same text, for the same table."""
+    """Return the other positions in silver of a statement with the same text and the same table as the hold's one."""
     table = lake.find(f"silver.{source}")
     if table is None or hold.place is None or hold.shown_statement is None:
         return ()
@@ -34,20 +34,20 @@ def find_repeats(lake: Lake, source: str, hold: Hold) -> tuple[DecisionPlace, ..
 
 
 def later_ones(places: tuple[DecisionPlace, ...], hold: Hold) -> tuple[DecisionPlace, ...]:
-    """The positions after the hold in its partition, at which the statement would hold the table again."""
+    """Return the positions after the hold in its partition. There the statement would hold the table again."""
     part = source_part(hold.part)
     return tuple(place for place in places if hold.place is not None and place[1] == part and place[0] > hold.place)
 
 
 def format_places(places: tuple[DecisionPlace, ...]) -> str:
-    """The positions as text: the first few, and how many more there are."""
+    """Return the positions as text: the first few, and the number of the other ones."""
     return ", ".join(str(at) for at, _ in places[:_SHOWN]) + (
         f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
     )
 
 
 def hint_of(places: tuple[DecisionPlace, ...], hold: Hold) -> str | None:
-    """A hint for the list of holds; None if the statement occurs at no other position."""
+    """Return a hint for the list of holds; None if the statement is at no other position."""
     if not places:
         return None
     later = later_ones(places, hold)

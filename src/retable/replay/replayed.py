@@ -1,4 +1,4 @@
-"""The result of a run."""
+"""The result of a replay run, which is not recorded yet."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,9 +11,10 @@ from retable.schema_history.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """The result of a run, for every table that it looked at.
+    """The result of a replay run for every table that it replayed.
 
-    `silver` is the content of the window in silver; a rebuild, which replays only one table, has none.
+    `silver` identifies the content of the window in silver. It is None for a rebuild, which replays only one table.
+    `statements` has the window of each statement. `suspects` are rows of gold that the source cannot have any more.
     """
 
     window: str

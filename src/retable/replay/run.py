@@ -1,4 +1,4 @@
-"""Replay one window for all of its tables: build histories, find the owners of rows, replay each table."""
+"""Replay one window for all of its tables: build their histories, find the rows of each table, replay each table."""
 
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,7 @@ THREADS = 4
 
 
 class Run:
-    """Replay one window of one source, or rebuild one table, once. This class does not read or write the record."""
+    """Replays one window of one source, or rebuilds one table, once. It does not record the result (`RunRecord`)."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Run:
         self._scope_reader = ScopeReader(first.rows, self._locator, recorded, settings, source, system)
         self._blocked: dict[str, Hold] = {}
 
-    # --- entrances -----------------------------------------------------------------------------------------------
+    # --- entry points -----------------------------------------------------------------------------------------------
     def replay(self, name: str) -> Replayed:
         """Replay a decoded window."""
         if name not in self._recorded.decoded:
@@ -84,9 +84,9 @@ class Run:
         return Replayed(name, applied[name], scope.tables, scope.statements, results, suspects)
 
     def rebuild(self, gold: str, resumes: bool = False) -> Replayed:
-        """Build a table again from all of silver up to the last replayed window, and swap it in.
+        """Build a table again from all of silver up to the last replayed window, and publish it in one step.
 
-        A table that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
+        If `resumes` is True, the table keeps its rows: its hold is lifted, and it gets the changes that waited.
         """
         tables = self._scope_reader.tables()
         identity, name = self._scope_reader.find(tables, gold)
@@ -94,7 +94,7 @@ class Run:
         is_big = self._scope_reader.has_many(gold)
         scope = self._scope_reader.table(tables, identity, name, remembered(state) if resumes else (), is_big=is_big)
         if not scope.tables.has(identity):
-            raise NotFound(f"nothing feeds {gold} any more, and its rows are in other tables: drop it", table=gold)
+            raise NotFound(f"drop {gold}: no source table feeds it now, and its rows are in other tables", table=gold)
         history = scope.tables.history(identity)
         dropped = self._scope_reader.moved.dropped(history)
         if state is not None and state.is_unread:
@@ -109,7 +109,7 @@ class Run:
         scope.found.setdefault(identity, self._locator.find(identity, gold))
         work = self._work(scope, identity, applied, "resume" if resumes else "rebuild")
         if work is None:
-            raise NotFound(f"{gold} has neither rows nor columns in silver", table=gold)
+            raise NotFound(f"silver has neither rows nor columns of {gold}", table=gold)
         window = max(self._recorded.replayed)
         results = self._replay_all(window, [work])
         if results[0].state.hold is None:
@@ -117,11 +117,11 @@ class Run:
         suspects = self._suspects(scope, window, [work], results)
         return Replayed(window, None, scope.tables, scope.statements, results, suspects)
 
-    # --- work ----------------------------------------------------------------------------------------------------
+    # --- tables ----------------------------------------------------------------------------------------------------
     def _work(
         self, scope: ReplayScope, identity: str, silver: Mapping[str, str], mode: Mode = "replay"
     ) -> TableReplay | None:
-        """The work for one table; None if it has no content, or if gold and the record are already up to date."""
+        """Return what to replay for one table; None if it has no content, or if gold and the ledger are up to date."""
         events, history = scope.owned.get(identity, []), scope.tables.history(identity)
         gold, state = scope.found[identity].gold, scope.found[identity].state
         if self._is_nothing(scope, identity) or (mode == "replay" and self._is_done(scope, identity, silver)):
@@ -185,7 +185,7 @@ class Run:
         )
 
     def _whole_mode(self, history: TableHistory, state: GoldState | None) -> Literal["rebuild", "resume"] | None:
-        """The mode for all rows of a table in a run of one window; None: replay only the window's rows."""
+        """Return the mode if a run of one window must replay all rows of a table; None if only those of the window."""
         moved = self._scope_reader.moved
         if moved.are_late(history) and retention_floor(state, history) is None and moved.dropped(history) is None:
             return "rebuild"
@@ -194,9 +194,9 @@ class Run:
     def _before(
         self, history: TableHistory, gold: str, windows: Collection[str]
     ) -> dict[str, tuple[str | None, Mapping[str, int]]]:
-        """The identity and the counts of windows in the ledger.
+        """Return the identity and the counts of windows in the ledger.
 
-        Use the rows of a former name if the present name has none and no other table has the former name now.
+        If a window has no row under the table's present name, use that of a former name which no other table has now.
         """
         recorded = self._recorded
         others = {row.gold for identity, row in recorded.tables.items() if identity != history.identity}
@@ -207,11 +207,11 @@ class Run:
     def _counted_anew(
         self, history: TableHistory, state: GoldState | None, silver: Mapping[str, str]
     ) -> Collection[str]:
-        """The windows that a run counts again: all, if the tables that go into this one have other names."""
+        """Return the windows that a run counts again: all of them, if the names of the table's shards changed."""
         return silver if state is None or state.has_shards_of(history) else {*self._recorded.replayed, *silver}
 
     def _leave(self, scope: ReplayScope) -> list[ReplayResult]:
-        """Drop gold tables from the catalog if a later statement gives all of their rows to another table."""
+        """Drop gold tables from the catalog if a late statement says that all of their rows belong to another table."""
         results = []
         for row in self._scope_reader.moved.replaced(scope.found):
             found = self._locator.find(row.identity, row.gold)
@@ -224,12 +224,12 @@ class Run:
     def _suspects(
         self, scope: ReplayScope, window: str, works: list[TableReplay], results: list[ReplayResult]
     ) -> list[Suspect]:
-        """The suspects of these tables and of the tables that refer to them."""
+        """Return the suspects of these tables and of the tables that refer to them by foreign keys."""
         anew = {work.history.identity for work in works if work.replaces_all or work.lifts_hold}
         return Cascades(self._rows, self._locator, self._recorded, scope.tables, results, window).inspect(anew)
 
     def _all_of(self, scope: ReplayScope, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
-        """All rows of a table that is replayed as a whole, also those of windows that were already replayed."""
+        """Return all rows of a table that is replayed as a whole, also those of windows that were already replayed."""
         others = self._recorded.replayed.keys() - silver.keys()
         older = self._scope_reader.older(scope.tables, history, scope.visible[-1], others, None)
         batches = scope.batches.get(history.identity)
@@ -239,12 +239,12 @@ class Run:
         ]
 
     def _identities(self, history: TableHistory, silver: Mapping[str, str]) -> dict[str, str]:
-        """The identities of windows with this content of silver, under the settings and imports of a table."""
+        """Return the identities of windows: their content in `silver`, and the settings and imports of the table."""
         settings = self._scope_reader.rules.fingerprint(history.identity, history.name)
         return {window: f"{files}:{settings}" for window, files in silver.items()}
 
     def _replay_all(self, window: str, works: list[TableReplay]) -> list[ReplayResult]:
-        """Replay tables in parallel, one a slot; with several slots, all end before the first failure is raised."""
+        """Replay tables in parallel, one in each slot. With several slots, a failure is raised after all tables end."""
         slots: SimpleQueue[SessionSlot] = SimpleQueue()
         taken = self._slots(min(len(works), THREADS))
         for slot in taken:
@@ -268,9 +268,9 @@ class Run:
             return list(pool.map(replay, works))
 
     def _replay_table(self, slot: SessionSlot, window: str, work: TableReplay) -> ReplayResult:
-        """Replay one table; a table with a damaged file is held.
+        """Replay one table. If a file of the table is damaged, hold the table.
 
-        If a rebuild cannot find the rows to replace, it replaces all: the table is held and empty until it is done.
+        If a rebuild cannot read the table's file lists, it empties the table: it is held and empty until it is rebuilt.
         """
         if work.state is not None and work.state.is_unread and not work.replaces_all:
             return left_unread(work, work.state)
@@ -288,7 +288,7 @@ class Run:
             return table.replay(replace(work, state=held.state), self._location)
 
     def _is_finished(self, scope: ReplayScope, silver: Mapping[str, str]) -> bool:
-        """Whether there is nothing to do for any table, and each table has its right name."""
+        """Return whether there is nothing to do for any table, and each gold table has the right name."""
         names = scope.tables.gold_names()
         return all(
             (found.state is None or found.gold == names[identity][0])
@@ -297,13 +297,13 @@ class Run:
         )
 
     def _is_fed(self, row: TableRow) -> bool:
-        """Whether the settings still take a recorded table."""
+        """Return whether the settings still include a recorded table."""
         return self._settings.feeds(self._source, row.name, is_sharded(row.identity))
 
     def _is_nothing(self, scope: ReplayScope, identity: str) -> bool:
-        """Whether a table has no gold, no record, no row, no column and no hold.
+        """Return whether a table needs no gold table, as it has no gold table, no rows, no columns and no hold.
 
-        A table that only a snapshot declares is nothing until a row comes: the connector may not capture it.
+        A table that only a connector's snapshot declares needs none until a row comes: it may not be captured.
         """
         history, row = scope.tables.history(identity), self._recorded.tables.get(identity)
         there = scope.found[identity].state is not None or identity in scope.owned
@@ -314,7 +314,7 @@ class Run:
         return not there and empty and history.hold is None
 
     def _is_done(self, scope: ReplayScope, identity: str, silver: Mapping[str, str]) -> bool:
-        """Whether gold's state has exactly this content, and the ledger counts it."""
+        """Return whether the state of the gold table has exactly this content of silver, and the ledger counts it."""
         history, found = scope.tables.history(identity), scope.found[identity]
         gold, state = found.gold, found.state
         applied = self._identities(history, silver)
@@ -336,7 +336,7 @@ class Run:
         return same and self._is_counted(history, gold, applied)
 
     def _is_counted(self, history: TableHistory, gold: str, applied: Mapping[str, str]) -> bool:
-        """Whether the ledger counts exactly this content."""
+        """Return whether the ledger counts exactly this content. `applied` are identities by window."""
         named = {gold, *gold_names(self._settings, history)}
         counted = {table: self._recorded.ledger.find(table, applied.keys()) for table in named}
         return all(
@@ -345,6 +345,6 @@ class Run:
         )
 
     def _is_gone(self, history: TableHistory, state: GoldState | None) -> bool:
-        """Whether the source dropped a table, nothing came later, and the settings want gold's dropped, too."""
+        """Return whether the source dropped a table for good, and the settings say to drop the gold table, too."""
         gone = history.dropped and history.hold is None and (state is None or state.state == "dropped")
         return gone and self._scope_reader.rules.policies(history.name).drop_table == "drop"

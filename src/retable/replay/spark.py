@@ -1,4 +1,4 @@
-"""The entry point to Spark: run tasks, read gold's rows, write deletes and appends on a branch."""
+"""Replay with Spark: run tasks, read rows of gold, and write deletes on a branch."""
 
 import time
 from collections.abc import Callable
@@ -39,7 +39,7 @@ from retable.settings.load import CATALOG
 from retable.settings.sources import SourceSettings
 
 _TASKS_HERE = 16
-"""If there are more tasks than this, executors run them: each task reads files of gold."""
+"""If there are more tasks than this, executors run them, because each task reads files of gold."""
 _KEY = "_retable_key_"
 
 
@@ -52,9 +52,9 @@ def replay(
     now: datetime,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
-    """Replay one decoded window into gold; a window that was replayed with the same result changes nothing.
+    """Replay one decoded window into gold. A window that was already replayed with the same result changes nothing.
 
-    Raise NotKept if it is older than the horizon.
+    Raise NotKept if the window is older than the horizon: silver no longer has all of its rows.
     """
     find_window(lake, source.name, window)
     check_replayable(lake, source.name, window)
@@ -74,7 +74,7 @@ def replay_piece(
     now: datetime,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
-    """Replay one piece of a baseline, which is in silver under the name of a window."""
+    """Replay one piece of a baseline. Silver has the piece as if it were a window with the name `window`."""
     return _record(spark, lake, source, run_id, now, on_progress, lambda run: run.replay(window), window)
 
 
@@ -88,9 +88,9 @@ def rebuild(
     on_progress: Callable[[str], None] = lambda _: None,
     resumes: bool = False,
 ) -> StageReport:
-    """Build one gold table again from all of silver up to the last replayed window, and swap it in.
+    """Build one gold table again from all of silver up to the last replayed window, and publish it in one step.
 
-    A table that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
+    If `resumes` is True, the table keeps its rows: its hold is lifted, and it gets the changes that waited.
     """
 
     def rebuild_once() -> StageReport:
@@ -109,9 +109,9 @@ def _mending(
     act: Callable[[], StageReport],
     window: str | None = None,
 ) -> StageReport:
-    """Call `act`; if a file of silver is damaged, decode and replay its window again from bronze, then retry.
+    """Call `act`. If a file of silver is damaged, decode and replay its window again from bronze, then retry.
 
-    The error stays if bronze does not have the window either.
+    Raise the error of the damaged file if bronze does not have the window either.
     """
     mended: set[str] = set()
     while True:
@@ -161,7 +161,10 @@ def _record(
 
 
 def slots(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[SessionSlot]]:
-    """Give slots on demand: the given session's first, then those of other sessions, which live as long as it does."""
+    """Return a function that returns `count` slots for parallel replays, each with its own Spark session.
+
+    The first slot uses `spark`. Other sessions are made when they are needed, and live as long as `spark` does.
+    """
     size = WindowSize()
     own, others = (
         SessionSlot(SparkRows(spark, lake, source, size), IcebergCatalog(spark, lake)),
@@ -182,7 +185,7 @@ _BESIDE: WeakKeyDictionary[SparkSession, list[tuple[SparkSession, IcebergCatalog
 
 
 class SparkRows(LakeRows):
-    """The rows of silver and gold with what needs a Spark session: tasks, and the reading and writing of gold."""
+    """The rows of silver and gold, with the methods that need a Spark session: run tasks, read and write gold."""
 
     def __init__(self, spark: SparkSession, lake: Lake, source: str, size: WindowSize | None = None) -> None:
         super().__init__(lake, source, size)
@@ -193,14 +196,14 @@ class SparkRows(LakeRows):
         if not tasks:
             return []
         if self.slots_here(are_long) and len(tasks) <= _TASKS_HERE:
-            # In parallel they would take as long: most of their time is Python's.
+            # In parallel threads, these tasks would take as long: most of their time is Python code.
             return [task() for task in tasks]
 
         def run_one(task: Callable[[], R]) -> R:
             ready_worker()
             return task()
 
-        # A job over a data frame first compiles a plan, and its results are Arrow data in the JVM.
+        # This is an RDD because a data frame would compile a plan first, and keep its results as Arrow data in the JVM.
         return self.spark.sparkContext.parallelize(tasks, len(tasks)).map(run_one).collect()
 
     def slots(self, are_long: bool = False) -> int:
@@ -249,7 +252,10 @@ class SparkRows(LakeRows):
         sf.broadcast(wanted).mergeInto(_quoted(gold, branch), same).whenMatched().delete().merge()
 
     def _wanted(self, keys: pa.Table) -> tuple[DataFrame, Column]:
-        """The keys as a frame, and the condition that gold's rows equal them; file bounds exclude other files."""
+        """Return the keys as a data frame, and the condition that a row of gold has one of the keys.
+
+        The condition includes the range of the keys, so that Spark skips files by their bounds.
+        """
         wanted = self._frame(keys.rename_columns([f"{_KEY}{at}" for at in range(keys.num_columns)]))
         pairs = ((_column(name), sf.col(f"{_KEY}{at}")) for at, name in enumerate(keys.column_names))
         return wanted, reduce(and_, _between(keys), reduce(and_, (one.eqNullSafe(other) for one, other in pairs)))
@@ -268,7 +274,7 @@ class SparkRows(LakeRows):
 
 
 def _between(keys: pa.Table) -> list[Column]:
-    """Conditions that each key column is in the range of the keys."""
+    """Return the conditions that each key column is in the range of the keys."""
     return [_column(name).between(sf.lit(lowest), sf.lit(highest)) for name, lowest, highest in ends(keys)]
 
 
@@ -291,7 +297,7 @@ def _column(name: str) -> Column:
 
 
 def _quoted(table: str, branch: str | None = None) -> str:
-    """A table's full name for Spark, each part quoted, so that no name of a source can become SQL."""
+    """Return the full name of a table for Spark. Each part is quoted, so that no name of a source is run as SQL."""
     namespace, name = table.split(".", 1)
     parts = [CATALOG, namespace, name] + ([f"branch_{branch}"] if branch else [])
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)

@@ -1,1 +1,1 @@
-"""The histories of a source's tables, made from its statements."""
+"""Build the histories of a source's tables from its DDL statements."""

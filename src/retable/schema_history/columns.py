@@ -1,4 +1,4 @@
-"""Apply one column change of a statement: the result is the next epoch, or why the change cannot be replayed."""
+"""Apply a column change (ADD, DROP, MODIFY, RENAME COLUMN) to an epoch of a table. The result is the next epoch."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -21,18 +21,19 @@ from retable.schema_history.policies import (
     unfollowed,
 )
 
-FROZEN = "the settings freeze the table's columns"
+FROZEN = "the statement changes the columns of the table, and the settings freeze them"
 _BLANKS = re.compile(r"('(?:[^']|'')*')|\s+")
 _FIRST_LABEL = re.compile(r"enum\s*\(\s*'((?:[^']|'')*)'", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaRules:
-    """What the timeline needs from a source's dialect and settings.
+    """Functions of a source's SQL dialect and settings that the timeline uses.
 
-    `type_of` gives a declared column's gold type (None: unknown). `keeps_values(old, new)` says whether a change of
-    source type leaves each stored value as it is. `describe` gives a change as JSON-able facts for the record.
-    `policies` are a table's settings. `read` gives the meaning of a statement that replaces another one.
+    `type_of` returns the gold type of a declared column, or None if the type is unknown. `keeps_values(old, new)`
+    returns whether a change between these source types keeps each stored value. `describe` returns a schema change as
+    JSON-able facts for the record. `policies` returns the settings of a table. `read` returns the schema changes of a
+    statement that a person gave to replace another statement.
     """
 
     type_of: Callable[[TableName, ColumnSpec], GoldType | None]
@@ -44,9 +45,10 @@ class SchemaRules:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The context of a column change: its statement, the identity of the column that it adds, and the epochs before it.
+    """The context of a column change.
 
-    `policies` are those of the table for this statement.
+    `at` is the position of its statement. `identity` is the identity of the column, if the change adds one. `epochs`
+    are the table's epochs before the change. `policies` are the table's settings, with a person's approval included.
     """
 
     at: Sequence
@@ -58,7 +60,7 @@ class Turn:
 def evolve(
     epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, turn: Turn, dialect: SchemaRules
 ) -> Epoch | str:
-    """Give the epoch after one column change, or a text that says why it cannot be replayed."""
+    """Return the epoch after one column change, or a text that says why the change cannot be replayed."""
     after = _evolve(epoch, change, turn, dialect, turn.policies)
     if isinstance(after, str):
         return after
@@ -68,12 +70,12 @@ def evolve(
 
 
 def shape(columns: tuple[Column, ...]) -> list[tuple[str, str | None]]:
-    """Give the normalized names and source types of a source's own columns."""
+    """Return normalized names and source types of the columns that the source has, to compare two schemas."""
     return [(column.name.lower(), spelling(column.source_type)) for column in columns if column.retained is None]
 
 
 def spelling(source_type: str | None) -> str | None:
-    """Give a source type in small letters and without blanks. Labels stay as they are."""
+    """Return a source type in lower case and without blanks. Quoted labels, as in `enum('A b')`, stay as they are."""
     if source_type is None:
         return None
     pieces = _BLANKS.split(source_type)
@@ -122,11 +124,14 @@ def _evolve(
 
 
 def unknown_type(spec: ColumnSpec) -> str:
-    return f"column {spec.name!r} has the type {spec.source_type!r}, which is not known"
+    return f"the statement gives column {spec.name!r} the type {spec.source_type!r}, which Retable does not know"
 
 
 def _missing(epoch: Epoch, what: str, name: str, if_exists: bool) -> Epoch | str:
-    """A missing column. It is ignored if the statement allows that, or if statements do not declare all columns."""
+    """Return the result for a column that the epoch does not have.
+
+    The change is ignored if the statement has IF EXISTS, or if statements do not declare all columns of the table.
+    """
     known = epoch.complete and not if_exists
     return f"the statement {what} column {name!r}, which does not exist" if known else epoch
 
@@ -134,7 +139,7 @@ def _missing(epoch: Epoch, what: str, name: str, if_exists: bool) -> Epoch | str
 def _changed(
     epoch: Epoch, dialect: SchemaRules, change: ChangeColumn, old: Column, turn: Turn, policies: Policies
 ) -> Epoch | str:
-    """Change a column. If only messages showed it, keep their wider type: its earlier type is unknown."""
+    """Change a column. If only messages showed the column, its type in the source is unknown: keep a wider type."""
     spec = change.column
     if change.is_replaced and epoch.keys and old.name.lower() in {key.lower() for key in epoch.keys}:
         return f"the statement renames the key column {old.name!r} and adds another column of that name"
@@ -168,12 +173,15 @@ def _changed(
 
 
 def _lossily(epoch: Epoch, old: Column, new: Column, turn: Turn, policies: Policies) -> Epoch | str:
-    """A change of type that may cut or change values."""
-    what = f"column {old.name!r} changes from {old.source_type or old.type} to {new.source_type}: not a widening"
+    """Apply a change of type that may cut or change values, as the setting `on.type_change` says."""
+    what = (
+        f"the statement changes column {old.name!r} from {old.source_type or old.type} to {new.source_type}, which may "
+        f"change its values"
+    )
     if policies.type_change == "hold":
         return what
     if epoch.keys and old.name.lower() in {key.lower() for key in epoch.keys}:
-        return f"{what}; the column is in the key"
+        return f"{what}, and the column is part of the key"
     if policies.type_change == "string":
         text = replace(new, type=TEXT, born=old.born or old, text_since=turn.at)
         return replace(epoch, columns=tuple(text if column == old else column for column in epoch.columns))
@@ -206,13 +214,17 @@ _IMPLICIT: dict[str, str | None] = {
     "inet6": "::",
     "uuid": "00000000-0000-0000-0000-000000000000",
 }
-"""Defaults of MySQL and MariaDB for types that are text in gold. For other such types it is the empty text."""
+"""Values that MySQL and MariaDB write into older rows for an added NOT NULL column without a default.
+
+These are source types that are text in gold. For all others of them, the value is the empty text.
+"""
 
 
 def _old_rows_show(spec: ColumnSpec, kind: GoldType) -> str | None:
-    """What rows older than an added column show: its constant default, or MySQL's own for NOT NULL without a default.
+    """Return the text of the value that rows older than an added column show, or None if they show null.
 
-    A zero date, MySQL's own default of a NOT NULL date, is not a date. Such rows show null, as with `now()`.
+    This is the column's constant default. For a NOT NULL column without a default, it is the value that MySQL writes.
+    For a NOT NULL date this would be a zero date, which is not a date, so such rows show null, as for `now()`.
     """
     if spec.has_default or spec.computed or not spec.not_null:
         return spec.default

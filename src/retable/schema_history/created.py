@@ -1,4 +1,4 @@
-"""The first columns of a table, from CREATE TABLE."""
+"""Make the first epoch of a table from its CREATE TABLE statement."""
 
 from retable.model.schema_change import CreateTable, CreateTableLike
 from retable.model.sequence import Sequence
@@ -10,7 +10,11 @@ from retable.schema_history.traced import TracedTable
 def created_epoch(
     at: Sequence, change: CreateTable | CreateTableLike, number: int, like: TracedTable | None, dialect: SchemaRules
 ) -> Epoch | str:
-    """Give the first epoch of a CREATE TABLE, or why it is unknown. `like` is the table that it copies."""
+    """Return the epoch that a CREATE TABLE at `at` begins. If a column type is unknown, return a text that says so.
+
+    `number` is the index of the change in its statement, for column identities. `like` is the table that CREATE TABLE
+    LIKE copies, or None if that table is unknown.
+    """
 
     def identify(index: int) -> str:
         return f"{at}:{number}.{index}"

@@ -1,4 +1,4 @@
-"""Decisions of people about statements and rows that stopped a table. Each tracing takes them into account."""
+"""Decisions of people about statements and rows that stopped a table. They are applied each time a history is built."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -9,29 +9,33 @@ from retable.model.policies import Destructive, Policies
 from retable.model.sequence import Sequence
 
 BEHIND = "what came behind the horizon up to "
-"""How the statement of a decision that leaves out undecidable late rows begins. It ends with their window."""
+"""Beginning of `Decision.statement` if a person decided to skip late rows below the retention floor.
+
+The text ends with the last window of these rows.
+"""
 
 DecisionKind = Literal["skip", "replace", "approve"]
 DecisionPlace = tuple[Sequence, str | None]
 
 REMEDY_STATEMENT = (
-    "say what the statement means for this table: retable hold release TABLE --as 'ALTER ...' --reason ...; or --skip, "
-    "if it has no meaning; or --retry, after a change of the settings or of the version of Retable"
+    "give a statement that says what this statement means for this table: retable hold release TABLE --as 'ALTER ...' "
+    "--reason ...; or use --skip, if it means nothing for this table; or --retry, after a change of the settings or of "
+    "the version of Retable"
 )
 REMEDY_ROW = (
-    "correct the settings, then: retable hold release TABLE --retry --reason ...; or --skip leaves this row out"
+    "correct the settings, then: retable hold release TABLE --retry --reason ...; or use --skip to ignore this row"
 )
 REMEDY_BEHIND = (
-    "retable hold release TABLE --skip --reason ... leaves such rows out; or take a baseline of the table, then: "
+    "retable hold release TABLE --skip --reason ... ignores such late rows; or take a baseline of the table, then: "
     "retable rebuild TABLE --reason ..."
 )
 REMEDY_ALL_ROWS = (
-    "take a baseline of the table after this statement, then: retable rebuild TABLE --reason ...; or "
-    "--skip, if gold should ignore the statement; or --as 'ALTER ...'"
+    "take a baseline of the table after this statement, then: retable rebuild TABLE --reason ...; or retable hold "
+    "release TABLE --reason ... with --skip, if gold should ignore the statement, or with --as 'ALTER ...'"
 )
-REMEDY_APPROVAL = "retable hold release TABLE --approve --reason ..., or --reject, which leaves it out"
+REMEDY_APPROVAL = "retable hold release TABLE --approve --reason ..., or --reject to ignore the statement"
 NO_OTHER = "no other statement can stand in its place"
-"""The end of the remedy of a statement that `--as` cannot replace; holds are stored with it."""
+"""The end of the remedy of a hold whose statement `--as` cannot replace. Stored holds contain it."""
 REMEDY_DATABASE = f"{REMEDY_APPROVAL} for this table; {NO_OTHER}"
 REMEDY_PARTITIONS = (
     "apply the removed or added rows to this table by hand, or keep the existing rows: "
@@ -49,16 +53,17 @@ _ASKED: dict[Destructive, str] = {
 
 
 def is_row(stands: str | None) -> bool:
-    """Say whether the recorded text is a row's image and not a statement."""
+    """Return whether the recorded text is a row's image (JSON) and not a statement."""
     return stands is not None and stands.startswith("{")
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decided about a statement or a row of one table.
+    """A decision of a person about a statement or a row of one table, at a position.
 
-    `skip`: it is ignored; `statement` is the statement, or the beginning of the row. `replace`: `statement`, in the
-    source's dialect, is used instead. `approve`: it is applied as it is, though the settings ask for an approval.
+    If `kind` is `skip`, the statement or row is ignored; `statement` is its text, or the beginning of the row's image.
+    If it is `replace`, `statement`, in the source's dialect, is used instead. If it is `approve`, the statement is
+    applied, though the settings hold the table at such statements.
     """
 
     identity: str
@@ -73,7 +78,7 @@ class Decision:
 
 
 class Decisions:
-    """The decisions of one source. If there are several for one position, the last one counts."""
+    """The decisions about the tables of one source. If a table has several for one position, the last is used."""
 
     def __init__(self, decisions: Iterable[Decision] = ()) -> None:
         self._of: dict[str, dict[DecisionPlace, Decision]] = defaultdict(dict)
@@ -82,27 +87,27 @@ class Decisions:
         self._places = {place for places in self._of.values() for place in places}
 
     def concerns(self, position: Sequence, part: str | None) -> bool:
-        """Say whether there is a decision for this position, of any table."""
+        """Return whether there is a decision about any table at this position."""
         return (position, part) in self._places
 
     def of(self, identity: str, position: Sequence, part: str | None) -> Decision | None:
         return self._of[identity].get((position, part)) if identity in self._of else None
 
     def skipped(self, identity: str) -> frozenset[tuple[Sequence, str | None, str | None]]:
-        """Give the ignored positions, each with its statement or the beginning of its row."""
+        """Return the positions that a table ignores, each with its statement or the beginning of its row."""
         found = self._of.get(identity, {})
         return frozenset((*place, decision.statement) for place, decision in found.items() if decision.kind == "skip")
 
 
 def asks_first(policies: Policies, what: Destructive) -> str | None:
-    """Say why a destructive change waits for a person. None: it does not wait."""
+    """Return the reason why a destructive change must wait for a person's approval, or None if it need not wait."""
     if what not in policies.approve:
         return None
-    return f"{_ASKED[what]}; the settings allow this only if a person approves"
+    return f"{_ASKED[what]}; the settings require that a person approves this"
 
 
 def approved(policies: Policies, decision: Decision | None) -> Policies:
-    """Give the policies for a statement. They need no approval if a person approved or replaced the statement."""
+    """Return the policies for a statement. If a person approved or replaced it, they do not hold it any more."""
     if decision is None or decision.kind == "skip":
         return policies
     columns = "follow" if policies.columns == "frozen" else policies.columns

@@ -1,7 +1,8 @@
-"""Add a dump of a table's schema to its history, for facts that no statement of the stream declares.
+"""Add a dump of a table's schema to the table's history. It supplies facts that no DDL statement declares.
 
-A dump does not say since when its columns are valid. It fills the epoch in which it was taken, and in earlier epochs
-the columns that only messages show. What a statement declared has priority.
+A dump does not say since when a column exists. Its columns are added to the epoch in which the dump was taken. In
+earlier epochs, it gives types to columns that only messages show. If a statement declared a column, the statement has
+priority.
 """
 
 from dataclasses import replace
@@ -27,10 +28,11 @@ DeclaredStep = AddColumn | DropColumn | ChangeColumn | SetKey
 def declare(
     table: TracedTable, at: Sequence, change: DeclareTable | StartTable, dialect: SchemaRules
 ) -> list[DeclaredStep]:
-    """Apply a dump of a table's schema, or of all its rows.
+    """Apply a dump of a table's schema (DeclareTable), or a baseline of its rows (StartTable), at the position `at`.
 
-    Return the changes that must lie between an earlier dump of the schema and this one. Ignore the dump if a statement
-    declared the whole table, or if the table is dropped or held. Leave columns of an unknown type to the messages.
+    Return the schema changes that must have happened between an earlier dump and this one. The caller applies them. A
+    dump is ignored if a statement declared all columns of the table, or if the table is dropped or held. A column whose
+    type is unknown to Retable is skipped: its type comes from messages.
     """
     if table.hold is not None or table.dropped:
         return []
@@ -69,7 +71,10 @@ def _fill(table: TracedTable, change: DeclareTable, dialect: SchemaRules) -> Non
 
 
 def _with(table: TracedTable, epoch: Epoch, column: Column) -> Epoch:
-    """Add a declared column to an epoch, if no statement did. A column that was never renamed goes into all."""
+    """Return an epoch with a declared column added, or with its type changed, unless a statement declared it there.
+
+    If the name was dropped or renamed before, the column is not added to an epoch that lacks it.
+    """
     if epoch.complete:
         return epoch
     mine = next((each for each in epoch.columns if each.id == column.id), None)
@@ -83,7 +88,7 @@ def _with(table: TracedTable, epoch: Epoch, column: Column) -> Epoch:
 
 
 def _differences(epoch: Epoch, before: tuple[ColumnSpec, ...], change: DeclareTable) -> list[DeclaredStep]:
-    """The changes between two dumps. A dump does not show what rows older than a new column show, so it is null."""
+    """Return the schema changes between two dumps. A dump has no defaults: older rows show null in a new column."""
     table, now = change.table, {spec.name.lower() for spec in change.columns}
     then = {spec.name.lower(): spec for spec in before}
     steps: list[DeclaredStep] = [

@@ -1,4 +1,7 @@
-"""Statements that remove rows, under the table's policies and decisions. Functions return the reason of a hold."""
+"""Apply statements that remove rows, as the table's settings and people's decisions say.
+
+If the statement holds the table, a function returns the reason of the hold, else None.
+"""
 
 from retable.model.policies import Policies
 from retable.model.schema_change import DropDatabase
@@ -10,7 +13,7 @@ KEPT = "the settings keep the rows"
 
 
 def drop(table: TracedTable, at: Statement, policies: Policies) -> str | None:
-    """Drop a table. Its rows no longer count, unless the policy keeps them."""
+    """Apply a statement that drops the table. Its rows are removed from gold, unless the settings keep them."""
     if table.hold is not None or table.leaves_out(at):
         return None
     table.save(at.position)
@@ -22,7 +25,7 @@ def drop(table: TracedTable, at: Statement, policies: Policies) -> str | None:
 
 
 def drop_unseen(table: TracedTable, at: Statement, policies: Policies) -> None:
-    """Drop a table that had no statement or row when its database was dropped, with the same policy."""
+    """Apply a DROP DATABASE to a table that had no statement and no row before it. The settings are the same."""
     if table.leaves_out(at):
         return
     if (reason := asks_first(policies, "drop_table")) is not None:
@@ -32,7 +35,7 @@ def drop_unseen(table: TracedTable, at: Statement, policies: Policies) -> None:
 
 
 def drops_database(at: Statement) -> bool:
-    """Say whether a statement drops all tables of a database. No other kind of statement can replace it."""
+    """Return whether a statement is a DROP DATABASE. A person cannot replace it by another statement (`--as`)."""
     return any(isinstance(change, DropDatabase) for change in at.changes)
 
 
@@ -55,7 +58,10 @@ def truncate(table: TracedTable, at: Statement, policies: Policies) -> str | Non
 
 
 def leave_partitions(table: TracedTable, at: Statement, reason: str, policies: Policies) -> str | None:
-    """Hold the table at partitions that were moved, or leave its rows as they are."""
+    """Apply a statement that moves partitions with their rows: hold the table, or keep the rows that gold has.
+
+    The setting `on.drop_partition` decides. `reason` is the reason of the hold, or of the record.
+    """
     if policies.drop_partition == "hold":
         return table.stop(at, reason, remedy=REMEDY_PARTITIONS)
     if table.hold is None:

@@ -1,7 +1,7 @@
 """The history of one table: its names, its epochs, its truncation points and its hold.
 
-All classes here are values. `trace` (trace.py) builds them from the statements of silver. Two runs over the same
-statements therefore get the same tables, columns and ids, whatever was replayed before.
+All classes here are immutable values. `trace` (trace.py) builds them from the statements of silver only. So two runs
+with the same statements get the same tables, columns and ids, even if they replayed different windows before.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,10 +18,11 @@ ChangeStatus = Literal["applied", "nothing", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """The values that rows older than a column show: those of the column `of`, as it was before the statement `at`.
+    """Where a new column takes its values from, in rows that are older than the column.
 
-    They are converted to the type that the new column had then. Unless the change `keeps` them all, a value that is not
-    exact in the new type holds the table.
+    The values are those of the column `of`, as it was before the statement at `at`. They are converted to `type`, the
+    type that the new column had at that statement. `keeps` says that the conversion changes no value. If it is False, a
+    value that is not exact in the new type holds the table.
     """
 
     at: Sequence
@@ -33,9 +34,11 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class RetainedColumn:
-    """A column that the source dropped and gold keeps. Newer rows show null in it, or the value of `follows`.
+    """Says of a column that the source dropped it, or renamed it, and that gold keeps it.
 
-    `name` is the source's name for it. `number` separates columns of one name; 0: gold uses `name` too.
+    `name` is the column's name in the source. `number` distinguishes retained columns of the same name; if it is 0,
+    gold uses `name`, too. Rows after the drop show null in the column. If `follows` is the identity of another column,
+    they show the value of that column.
     """
 
     name: str
@@ -47,10 +50,11 @@ class RetainedColumn:
 class Column:
     """A column of one epoch.
 
-    `id` is its identity over renames and promotions: where it was added (`<sequence>:<n>`). A name that is dropped and
-    added again is another column. `default` is the text that rows older than the column show. `born` is the column as
-    it was added, if its type was rewritten later: the default is read with its type. From `text_since` on the column is
-    text in gold, whatever the source declares.
+    `id` is its identity, which stays the same when the column is renamed or its type changes: the position of the
+    statement that added the column (`<sequence>:<n>`). If a name is dropped and added again, it is another column.
+    `default` is the text of the value that rows older than the column show. `born` is the column as it was added, if
+    its type was rewritten later; the default is read with the type of `born`. From the position `text_since` on, the
+    column is text in gold, whatever type the source declares. `retained` is set if the source no longer has the column.
     """
 
     id: str
@@ -66,10 +70,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """The schema between two changes: rows with a sequence above `start` were written under it.
+    """The schema of a table between two schema changes.
 
-    `start` None: the beginning of the table. `complete` False: the statements do not declare all columns, so columns of
-    an image are accepted.
+    Rows with a sequence above `start` were written with this schema, up to the next epoch. If `start` is None, the
+    epoch begins with the table. If `complete` is False, statements do not declare all columns, so undeclared columns of
+    row images are accepted.
     """
 
     start: Sequence | None
@@ -78,16 +83,17 @@ class Epoch:
     complete: bool
 
     def column(self, name: str) -> Column | None:
-        """Find a column by its source name; MySQL's column names ignore case."""
+        """Return the column with this name in the source, or None. Case is ignored, as in MySQL."""
         wanted = name.lower()
         return next((c for c in self.columns if c.name.lower() == wanted and c.retained is None), None)
 
 
 @dataclass(frozen=True, slots=True)
 class NameSpan:
-    """Rows of table `name` with start <= sequence < end belong to the table; None: no bound.
+    """A range of sequences in which a table had the name `name`.
 
-    `shown` is gold's name for the table, if it is another one.
+    Rows under this name with start <= sequence < end belong to the table. If a bound is None, the range is open there.
+    `shown` is the name that gold uses for the table, if it is not `name`.
     """
 
     name: TableName
@@ -101,26 +107,28 @@ class NameSpan:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The owner of the rows of a span: this gold table (`is_own`) or another one, and the shard."""
+    """Says who owns the rows of a span: this gold table (`is_own`) or another gold table, and which shard of it."""
 
     span: NameSpan
     is_own: bool
     shard: str | None
 
     def of(self, shard: str | None) -> "Claim":
-        """The same claim for one shard alone."""
+        """Return the claim as one shard sees it: the rows are its own only if this shard owns them."""
         return replace(self, is_own=self.is_own and self.shard == shard)
 
 
 _OF_VALUES = frozenset({"BAD_VALUE", "INEXACT_CAST", "ROW_MISSING", "ZERO_DATE"})
-"""Codes with a reason that shows a value or a key of a row."""
+"""Codes of holds whose reason contains a value or a key of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A table stopped at a position. Rows from there on wait. `remedy` says what a person can do.
+    """A stop of one table at a position: Retable does not apply rows from this position on, until a person helps.
 
-    Without a position the whole table stops. `at` is then the position of the cause, if it is known.
+    If `position` is None, the whole table stops as it is, and `at` is the position of the cause, if it is known. `part`
+    is the source partition of the position. `statement` is the statement or the row image that stops the table.
+    `remedy` says what a person can do.
     """
 
     code: str
@@ -138,28 +146,36 @@ class Hold:
 
     @property
     def is_of_row(self) -> bool:
-        """Whether a row stops the table. `statement` is then the row's image."""
+        """Whether a row stops the table. If so, `statement` is the row's image."""
         return is_row(self.statement)
 
     def is_same(self, other: "Hold | None") -> bool:
-        """Whether the same change stops the table. Another version of Retable may have other words for it."""
+        """Return whether two holds have the same cause. Reason and remedy may differ, as their texts change."""
         return other is not None and replace(other, reason=self.reason, remedy=self.remedy) == self
 
     @property
     def words(self) -> str:
-        """The reason for logs and alerts. If it has a value of a row, only where to see it."""
+        """The reason for logs and alerts. If the reason contains a value of a row, a text that says where to see it."""
         shows = self.is_of_row or self.code in _OF_VALUES
-        return "a value of a row stops it: `retable hold list` shows the value and the reason" if shows else self.reason
+        return (
+            "a value of a row stops the table: `retable hold list` shows the value and the reason"
+            if shows
+            else self.reason
+        )
 
     @property
     def shown_statement(self) -> str | None:
-        """The statement that stops the table; None if it is a row, or unknown."""
+        """The statement that stops the table, or None if a row stops it or the statement is unknown."""
         return None if self.is_of_row else self.statement
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedChange:
-    """One statement in the history of one table, and its result."""
+    """A statement in the history of one table, and its result.
+
+    `meaning` are the schema changes of the statement, as JSON-able facts. `reason` explains the result, if necessary.
+    `orders_rows` says whether it matters for the result if a row comes before or after the statement.
+    """
 
     position: Sequence
     part: str | None
@@ -172,13 +188,16 @@ class AppliedChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableHistory:
-    """One table of a source through all its names.
+    """The history of one table of a source, under all names that the table had.
 
-    `truncations` are the truncation points (TRUNCATE, DROP, CREATE), each with whether the table is dropped from there
-    on. `key_changes` are the positions at which its primary key was added, removed or changed. `ended` is where it was
-    dropped and its rows are kept. `skipped` are the positions of rows that a person left out. A shard has a `called`,
-    its name at its end, also if a hold stops it earlier; its rows have its `label`. `shards` are the source tables of
-    this table, if it has several (shards/joined.py). `cut` gives such a table up to a hold.
+    `truncations` are the truncation points (of TRUNCATE, DROP and CREATE), each with a flag: the table is dropped from
+    there on. `key_changes` are the positions at which the primary key was added, removed or changed. `ended` is the
+    position at which the table was dropped, if the settings keep its rows. `skipped` are positions of rows and
+    statements that a person decided to ignore.
+
+    If several source tables go into one gold table (shards/joined.py), `shards` are these source tables, and `cut`
+    returns the history up to a hold. In the history of a shard, `called` is the shard's last name, even if a hold stops
+    the shard earlier, and `label` marks its rows.
     """
 
     identity: str
@@ -198,12 +217,12 @@ class TableHistory:
 
     @property
     def name(self) -> TableName:
-        """The table's name at the end of the history, or at its hold."""
+        """The table's name in the source, at the end of the history or at its hold."""
         return self.called or self._last.name
 
     @property
     def shown(self) -> TableName:
-        """Gold's name for the table at that position."""
+        """The name that gold uses for the table, at the end of the history or at its hold."""
         return self._last.shown or self._last.name
 
     @property
@@ -227,7 +246,7 @@ class TableHistory:
 
     @property
     def dropped_at(self) -> Sequence | None:
-        """Where the source dropped the table, unless it was created again."""
+        """The position at which the source dropped the table, or None if the table exists or was created again."""
         return (
             self.truncations[-1][0]
             if self.ended is None and self.truncations and self.truncations[-1][1]
@@ -236,14 +255,14 @@ class TableHistory:
 
     @property
     def rekeyed(self) -> tuple[Sequence, ...]:
-        """Where the key changed, if rows that count can be below that position."""
+        """The positions at which the key changed, without those below the last truncation point."""
         return tuple(
             position for position in self.key_changes if self.truncated_at is None or self.truncated_at < position
         )
 
     @property
     def names(self) -> set[TableName]:
-        """All names under which the table's rows came."""
+        """All names that the table, or one of its shards, had in messages."""
         return {span.name for _, history in self.parts() for span in history.spans}
 
     @property
@@ -252,7 +271,10 @@ class TableHistory:
         return {history.identity for _, history in self.parts()}
 
     def parts(self) -> "list[tuple[str | None, TableHistory]]":
-        """The histories under which its rows were written, by shard; without shards, this history."""
+        """Return the histories of its shards, each with the shard's label. Without shards, return (None, this history).
+
+        Rows are read with the history of their shard.
+        """
         found: list[tuple[str | None, TableHistory]] = [(shard.label, shard.history) for shard in self.shards]
         return found or [(None, self)]
 
@@ -260,18 +282,18 @@ class TableHistory:
         return next(shard for shard in self.shards if shard.label == label)
 
     def of(self, label: str | None) -> "TableHistory":
-        """The history under which rows of a shard were written; without shards, this history."""
+        """Return the history with which rows of a shard are read. Without shards, return this history."""
         return self.shard(label).history if self.shards else self
 
     @property
     def shard_truncations(self) -> dict[str, Sequence]:
-        """The truncation point of each shard."""
+        """The last truncation point of each shard that has one, by the shard's label."""
         return {
             shard.label: shard.history.truncated_at for shard in self.shards if shard.history.truncated_at is not None
         }
 
     def until(self, hold: Hold) -> "TableHistory":
-        """The history up to `hold`, or unchanged if an earlier hold stops the table."""
+        """Return the history up to `hold`. If an earlier hold already stops the table, return it unchanged."""
         at = hold.position
         if at is not None and self.cut is not None:
             return self.cut(hold)
@@ -288,7 +310,7 @@ class TableHistory:
         )
 
     def epoch_of(self, sequence: Sequence) -> Epoch:
-        """Find the epoch under which a row of this sequence was written."""
+        """Return the epoch in which a row with this sequence was written."""
         for epoch in reversed(self.epochs):
             if epoch.start is None or sequence > epoch.start:
                 return epoch
@@ -297,10 +319,12 @@ class TableHistory:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of several source tables of one gold table. `label` is its name, made unique if two tables had it.
+    """One of several source tables whose rows go into one gold table.
 
-    `columns` are its own column for each final column of the whole, in that order; if it has none, the whole's.
-    `reassigned` maps the identity of columns that belong to a gold column of another first name to that one's.
+    `label` is the name of the source table, with its identity added if two tables had this name. `columns` has, for
+    each final column of the gold table, the shard's column that it is made of. If the shard has no such column, it has
+    the column of the gold table there. `reassigned` maps column identities of the shard: a column that is stored in a
+    gold column of another first name, to the identity of that gold column.
     """
 
     label: str
@@ -309,7 +333,7 @@ class Shard:
     reassigned: Mapping[str, str] = field(default_factory=dict)
 
     def has_dropped(self, at: int) -> bool:
-        """Whether the shard once had the column at this position of the whole, and dropped it."""
+        """Return whether the shard dropped its column that belongs to the gold table's column at index `at`."""
         own = self.columns[at].id
         ever = any(column.id == own for epoch in self.history.epochs for column in epoch.columns)
         return ever and all(column.id != own for column in self.history.final.columns)

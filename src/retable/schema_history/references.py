@@ -1,6 +1,7 @@
-"""Foreign keys by which a source deletes or changes rows without an event: the keys, their tables and their lifetime.
+"""Find foreign keys by which the source database deletes or changes rows without an event in the log.
 
-InnoDB does so inside the engine, up to MySQL 9.5 and in MariaDB (MySQL's bug 32506). Other databases log it.
+With ON DELETE CASCADE and similar actions, InnoDB changes rows inside the engine, up to MySQL 9.5 and in MariaDB
+(MySQL's bug 32506). Other databases log these changes.
 """
 
 from collections.abc import Iterable
@@ -26,16 +27,17 @@ from retable.schema_history.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A position in the order of a source. `time` is the source's own time in milliseconds; None: unknown."""
+    """A position in the order of a source. `time` is the source's time in milliseconds, or None if it is unknown."""
 
     sequence: Sequence
     part: str | None
     time: int | None = None
 
     def is_before(self, other: "Moment") -> bool | None:
-        """Say whether it is before another position: by sequence, or by time if the two partitions do not compare.
+        """Return whether this position is before `other`.
 
-        None if the order is unknown: the times are equal, or one is missing.
+        Sequences are compared. If the two partitions have no common order, the times are compared. Return None if the
+        times are equal or one of them is unknown.
         """
         if follows(self.part, self.sequence, other.part, other.sequence):
             return self.sequence < other.sequence
@@ -46,10 +48,10 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class ForeignKeyReference:
-    """A foreign key of the table `child`, with the names that its tables and columns have after the last statement.
+    """A foreign key of the table `child`, with the present names of its tables and columns.
 
-    It exists from `since` (None: the beginning) until it is dropped at `until`. A key without a name has a `number`
-    among its table's keys.
+    It exists from `since` (None: from the beginning) to `until` (None: it is not dropped). If the constraint has no
+    name, `number` counts it among the unnamed foreign keys of its table, from 1.
     """
 
     child: TableName
@@ -70,12 +72,12 @@ class ForeignKeyReference:
         return f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {parent} {' '.join(actions)}"
 
     def may_cover(self, moment: Moment) -> bool:
-        """Say whether it may have existed at a moment. False only if it surely did not."""
+        """Return whether the foreign key may have existed at a moment. False means that it did not exist."""
         began = self.since is None or moment.is_before(self.since) is not True
         return began and (self.until is None or self.until.is_before(moment) is not True)
 
     def is_called(self, name: str) -> bool:
-        """Say whether a name is the constraint's. The source names an unnamed constraint `t_ibfk_1`, or `1`."""
+        """Return whether `name` is the constraint's name. The source calls an unnamed constraint `t_ibfk_1` or `1`."""
         own = {self.key.name} if self.key.name else {f"{self.child.table}_ibfk_{self.number}", str(self.number)}
         return name.lower() in {each.lower() for each in own}
 
@@ -93,7 +95,7 @@ class ForeignKeyReference:
 
 
 def trace_references(statements: Iterable[Statement]) -> list[ForeignKeyReference]:
-    """Give the foreign keys of the statements, dropped ones too, that delete or change rows by themselves."""
+    """Return the foreign keys, also dropped ones, by which the source deletes or changes rows in other tables."""
     found: list[ForeignKeyReference] = []
     for statement in sorted(statements, key=lambda each: (each.position, each.part or "", each.offset)):
         at = Moment(statement.position, statement.part, statement.event_time_ms)
@@ -140,7 +142,7 @@ def _added(
 
 
 def _is_same(one: ForeignKey, other: ForeignKey) -> bool:
-    """Whether two keys do the same. A dump gives a name to a key that its statement did not name."""
+    """Return whether two foreign keys are equal without their names. A dump names a key that its statement did not."""
     return replace(one, name=None) == replace(other, name=None)
 
 

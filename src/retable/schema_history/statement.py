@@ -1,4 +1,4 @@
-"""One schema event of silver, with its meaning."""
+"""Statements of a source, and the search for statements that the source delivered twice."""
 
 from dataclasses import dataclass, field
 
@@ -9,10 +9,11 @@ from retable.model.sequence import Sequence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One schema event of silver, with its meaning. `tx_id` is its transaction, if the source gives it.
+    """One schema event of silver, with the schema changes that it means.
 
-    A source may cut one statement into several (a RENAME of three tables) at one position. `offset` orders them.
-    `declares`: it is of a baseline, which also shows tables whose rows it may not capture.
+    `tx_id` is its transaction, if the source names it. A source may send one statement as several events at one
+    position, for example a RENAME of three tables. `offset` is then their order. `declares` says that the
+    event is from a connector's full copy. It may also name a table whose rows the connector does not send.
     """
 
     position: Sequence
@@ -27,16 +28,20 @@ class Statement:
 
 
 class Redelivered:
-    """Find statements that are delivered again at another position, with equal text, source time and transaction.
+    """Finds statements that a source delivered again at another position.
 
-    This happens only if positions come from the queue. If they come from the source, a statement has one position.
+    Two statements are the same if their text, source time and transaction are equal. This can happen only if positions
+    are offsets of the queue. If positions come from the source database, a statement always has the same position.
     """
 
     def __init__(self) -> None:
         self._first: dict[tuple[object, ...], Statement] = {}
 
     def first_of(self, statement: Statement) -> Statement | None:
-        """Give the earlier statement that this one repeats; None if it is the first, or if it is unknown."""
+        """Return the earlier statement that this statement repeats.
+
+        Return None if it repeats no statement, or if this cannot be known.
+        """
         if statement.part is None or not statement.text or statement.event_time_ms is None:
             return None
         same = (statement.part, statement.table, statement.text, statement.event_time_ms, statement.tx_id)
@@ -45,8 +50,8 @@ class Redelivered:
 
 
 def doubt(first: Statement, name: TableName) -> str:
-    """Say why the table stops at a repeated RENAME while a table has the old name."""
+    """Return the reason of a hold at a repeated RENAME. `name` is the old name, which a table has again."""
     return (
-        f"the same statement is also at {first.position}; rows before the repeated statement may be repeated too, and "
-        f"it is not known which table {name} meant there"
+        f"the same statement is also at {first.position}; the rows before this repetition may be repeated, too, and it "
+        f"is not known which table the name {name} meant in them"
     )

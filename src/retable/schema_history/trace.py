@@ -1,4 +1,4 @@
-"""Trace all statements of a source in order, including tables that only rows show."""
+"""Trace all statements of a source in order, to get the histories of its tables."""
 
 from collections.abc import Iterable, Mapping
 
@@ -18,11 +18,12 @@ def trace(
     known: Mapping[TableName, Sequence | None] | None = None,
     decisions: Iterable[Decision] = (),
 ) -> Timeline:
-    """Trace statements in the order of their positions. A redelivered statement counts once.
+    """Apply statements in the order of their positions, and return the timeline. A repeated statement is applied once.
 
-    `known` are tables that exist without a statement, each with the position of its first row (None: before all
-    statements). A statement below that position does not know the table, and may give its name to another one.
-    `decisions` are the decisions of people.
+    `known` are tables that rows show but that may have no statement, each with the position of its first row. If the
+    position is None, the table exists before all statements. Otherwise a statement below the position does not affect
+    the table, and may create another table of the same name. `inferred` are undeclared columns of row images.
+    `decisions` are decisions of people about statements and rows.
     """
     known = known or {}
     timeline = Timeline(dialect, inferred, [name for name, first in known.items() if first is None], decisions)

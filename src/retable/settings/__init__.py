@@ -1,1 +1,1 @@
-"""The settings file: a user's decisions about a lake, its sources and tables, read and checked."""
+"""Reads and checks the settings file, which describes a lake, its sources and its tables."""

@@ -1,4 +1,5 @@
-"""Where settings are: a file, a folder of files, an S3 object, or text that contains the settings themselves."""
+"""Reads the text of settings from their address: a file, a folder of files, an S3 object, or an address that contains
+the settings themselves."""
 
 import base64
 import gzip
@@ -9,7 +10,7 @@ from typing import Protocol, cast
 from retable.errors import EnvironmentFault, InvalidSetting, NotFound
 
 SettingsAddress = Path | str
-"""A path, `s3://bucket/key`, or a result of `to_address`."""
+"""The path of a file or folder, `s3://bucket/key`, or an address made by `to_address`."""
 
 _S3 = "s3://"
 _OWN = "data:application/gzip;base64,"
@@ -24,14 +25,15 @@ class _Body(Protocol):
 
 
 def to_address(text: str) -> str:
-    """Turn settings into an address that contains them, for a process that shares no folder with this one."""
+    """Return an address that contains the text of the settings, for a process that cannot read the same files."""
     return _OWN + base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def read_texts(address: SettingsAddress) -> tuple[list[tuple[str, str]], Path | None]:
-    """Read settings: each text with its name, and the folder that relative paths start from, if any.
+    """Read the settings at an address. Return each text with the name of its file, and a folder.
 
-    NotFound if there is nothing, EnvironmentFault if S3 does not answer.
+    Relative paths in the settings start at this folder; it is None if the settings are not in files. NotFound if there
+    are no settings; EnvironmentFault if S3 cannot be read; InvalidSetting if a text is not UTF-8.
     """
     if isinstance(address, str) and address.startswith(_S3):
         return [(address, _decoded(_s3_object(address), address))], None
@@ -66,7 +68,9 @@ def _unpacked(address: str) -> str:
     try:
         return gzip.decompress(base64.b64decode(address.removeprefix(_OWN), validate=True)).decode()
     except (ValueError, OSError, EOFError, zlib.error) as error:
-        raise InvalidSetting("the address of the settings is cut short or altered; start the run again") from error
+        raise InvalidSetting(
+            "the address that contains the settings is cut off or changed; start the run again"
+        ) from error
 
 
 def _s3_object(address: str) -> bytes:
@@ -75,7 +79,7 @@ def _s3_object(address: str) -> bytes:
         import boto3
         from botocore.exceptions import BotoCoreError, ClientError
     except ImportError as error:
-        raise EnvironmentFault(f"{address} needs boto3: install retable[s3]") from error
+        raise EnvironmentFault(f"to read the settings at {address}, boto3 is needed: install retable[s3]") from error
     try:
         client = cast(_S3Client, boto3.client("s3"))
         return cast(_Body, client.get_object(Bucket=bucket, Key=key)["Body"]).read()

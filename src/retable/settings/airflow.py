@@ -1,4 +1,4 @@
-"""Who may do what in Airflow: `[airflow]` of the settings."""
+"""The section `[airflow]` of the settings: which users and roles may see, run and decide in Airflow."""
 
 from typing import Annotated, Self
 
@@ -11,18 +11,20 @@ UserID = Annotated[str, Field(pattern=r"^[^\s:][^:]*(:[^:]+)?$")]
 
 
 class AirflowSettings(BaseModel, frozen=True, extra="forbid"):
-    """Who may do what in Airflow. Roles are those of the auth manager. Without roles, Airflow's own rights decide."""
+    """Who may see, run and decide in Airflow. Roles are roles of Airflow's auth manager.
+
+    If no roles are set, only the permissions of Airflow decide who may see and run.
+    """
 
     may_read: tuple[NonEmptyStr, ...] = ()
     """The roles that see the DAGs, their runs and their logs."""
     may_run: tuple[NonEmptyStr, ...] = ()
     """The roles that may also trigger, clear and pause the DAGs, and answer their questions."""
     may_decide: tuple[UserID, ...] = ()
-    """The users who answer the questions of `decide_hold` and `replay_window`, by their ID in Airflow. If the ID is
-    a number, a name may follow, as `7:ada`. Not set: everybody who may edit the DAG."""
+    """The users who may answer the questions of `decide_hold` and `replay_window`, by their ID in Airflow. A name may
+    follow the ID, as `7:ada`. Not set: everybody who may edit the DAG."""
     second_person: bool = False
-    """Whether a second person must agree before a shadow is promoted, or before a held change is approved or left
-    out."""
+    """Whether a second person must agree before Retable promotes a shadow, or approves or skips a held change."""
 
     @model_validator(mode="after")
     def _check_enough(self) -> Self:

@@ -1,6 +1,6 @@
-"""The catalogs that a lake may have: how each is written, and its names in Spark and pyiceberg.
+"""The kinds of catalogs that a lake may have: the address of each, and its properties for Spark and pyiceberg.
 
-No password is part of an address: settings name the environment variables that hold passwords.
+An address contains no password. Other settings name the environment variables that hold passwords.
 """
 
 import re
@@ -16,10 +16,10 @@ from retable.settings.storage import check_path, check_server, shown, split, web
 from retable.settings.types import from_folder
 
 BUSY_SECONDS = 30
-"""How long a reader of a SQLite catalog waits for another reader's lock, in seconds."""
+"""How many seconds a process waits for the lock of another process on a SQLite catalog."""
 
 CONNECT_SECONDS = 10
-"""How long a reader waits until a catalog on another machine accepts its connection, in seconds."""
+"""How many seconds a process waits until a catalog on another machine accepts its connection."""
 
 _SQLITE, _POSTGRES, _GLUE = "sqlite:///", "postgresql", "glue"
 _WRITTEN = (
@@ -33,7 +33,7 @@ _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
 
 @dataclass(frozen=True, slots=True)
 class SqliteCatalog:
-    """A file of this machine, which many processes on it may use at once."""
+    """A SQLite file as catalog. Many processes of this machine may use it at once."""
 
     file: Path
 
@@ -50,7 +50,7 @@ class SqliteCatalog:
 
 @dataclass(frozen=True, slots=True)
 class PostgresCatalog:
-    """A PostgreSQL database; `options` are those that both drivers know."""
+    """A PostgreSQL database as catalog. `options` are options that both the JDBC and the Python driver support."""
 
     user: str
     server: str
@@ -74,7 +74,8 @@ class PostgresCatalog:
 
 @dataclass(frozen=True, slots=True)
 class RestCatalog:
-    """A server of Iceberg's REST protocol; `warehouse` is the name that it may have for one of its catalogs."""
+    """A server of Iceberg's REST protocol as catalog. One of `options` may be `warehouse`, which names a catalog of a
+    server that has several."""
 
     uri: str
     options: tuple[tuple[str, str], ...] = ()
@@ -86,7 +87,7 @@ class RestCatalog:
         return {
             "type": "rest",
             "uri": self.uri,
-            # pyiceberg requests keys for each table by itself.
+            # The server then sends keys for each table; pyiceberg requests this without a setting.
             "header.X-Iceberg-Access-Delegation": "vended-credentials",
             "rest.client.connection-timeout-ms": str(CONNECT_SECONDS * 1000),
             **dict(self.options),
@@ -98,7 +99,10 @@ class RestCatalog:
 
 @dataclass(frozen=True, slots=True)
 class GlueCatalog:
-    """AWS Glue in a region, or another server of its protocol; keys come in AWS's own ways."""
+    """AWS Glue in a region as catalog, or a server with the same protocol at `endpoint`.
+
+    AWS's own settings give the keys: environment variables, a profile or a role.
+    """
 
     region: str
     endpoint: str | None = None

@@ -1,4 +1,7 @@
-"""Digests of the settings that decide the contents of gold: windows with another digest are stale."""
+"""Digests of the settings that decide the contents of gold.
+
+If the digest changes, windows that were decoded with the old digest are stale.
+"""
 
 import hashlib
 import json
@@ -12,14 +15,14 @@ from retable.settings.tables import TableRules
 KEEPS_GOLD = frozenset(
     {
         *("name", "kind", "path", "s3", "layout", "bootstrap", "topics", "kafka"),  # the location of messages
-        *("every", "start", "delay", "hour", "paused"),  # the window that holds them
-        *("max_message", "max_unpacked", "max_ratio", "max_lines"),  # what a bound refuses goes to quarantine
+        *("every", "start", "delay", "hour", "paused"),  # the window that contains them
+        *("max_message", "max_unpacked", "max_ratio", "max_lines"),  # messages over a limit go to quarantine
         *("quarantine_budget", "quarantine_limit", "retention"),
         *("applications", "spark_door", "sla", "sla_grade", "owner", "severity", "notify"),
         "source_epoch",  # the first number of positions in later windows; older windows keep their own
     }
 )
-"""Settings of a source that are in no digest, because they change no row of a decoded window."""
+"""The settings of a source that are not in the digest, because they do not change the rows of a decoded window."""
 
 _FIRST_OPTIONS: Mapping[str, Mapping[str, object]] = {
     "format_options": {"model": "sql", "database": None, "table": None, "tuple_schema": {}},
@@ -29,12 +32,16 @@ _FIRST_OPTIONS: Mapping[str, Mapping[str, object]] = {
         "unavailable_value": "__debezium_unavailable_value",
     },
 }
-"""Format options that are in the digest of every source, so that existing tables do not become stale. `canal_dialect`
-is another one. Later options are in the digest by name if they are set."""
+"""The first format options, with their defaults. The digest of every source has these options and `canal_dialect`,
+also if its format does not have them. The digest has later options only if they are set, so a new version of Retable
+does not make existing tables stale."""
 
 
 def value_facts(source: SourceSettings, rules: TableRules, *, is_taken: bool, case: str) -> dict[str, object]:
-    """Give the facts that decide how a table is decoded and typed."""
+    """Return the settings that decide how the rows of a table are decoded and typed.
+
+    `is_taken` says whether `include` and `exclude` select the table. `case` is the setting `case` of the lake.
+    """
     return {
         **typing_facts(source, rules),
         "zones": [source.time_zone, source.timestamp_zone],
@@ -49,7 +56,7 @@ def value_facts(source: SourceSettings, rules: TableRules, *, is_taken: bool, ca
 
 
 def typing_facts(source: SourceSettings, rules: TableRules) -> dict[str, object]:
-    """Give the facts that decide the type of a column that no statement declared."""
+    """Return the settings that decide the type of a column that no statement declares."""
     return {
         "format": source.format,
         "system": source.source_system,
@@ -62,7 +69,7 @@ def typing_facts(source: SourceSettings, rules: TableRules) -> dict[str, object]
 
 
 def digest(facts: Mapping[str, object]) -> str:
-    """Give 16 hexadecimal digits that differ if the facts differ."""
+    """Return 16 hexadecimal digits of the SHA-256 of the facts."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 

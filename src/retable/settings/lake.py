@@ -1,4 +1,4 @@
-"""Where the lake is: `[lake]` of the settings. Only this module configures its access for Spark and pyiceberg."""
+"""The section `[lake]` of the settings, and the properties with which Spark and pyiceberg open the lake."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,10 +12,10 @@ from retable.settings.storage import Bucket, S3Settings, WarehousePlace
 from retable.settings.types import Age, GoldNamespace, VariableName
 
 ReadVariable = Callable[[str], str]
-"""Gives the value of the environment variable of this name, or raises the error that requests it."""
+"""A function that returns the value of an environment variable. It raises EnvironmentFault if it is not set."""
 
 REQUEST_SECONDS = 60
-"""How long pyiceberg waits for object storage before it retries, in seconds."""
+"""How many seconds pyiceberg waits for an answer of object storage before it retries."""
 
 
 class LakeSettings(BaseModel, frozen=True, extra="forbid"):
@@ -33,11 +33,12 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
     warehouse: WarehousePlace
     """The folder, or `s3://bucket/prefix`, that holds the files of all tables."""
     s3: S3Settings = S3Settings()
-    """How object storage is reached."""
+    """How to connect to object storage."""
     gold: GoldNamespace = "gold_{database}"
-    """The namespace of gold tables. If the source has schemas, `__<schema>` follows."""
+    """The namespace of gold tables. If tables of the source have a schema, `__<schema>` is added at its end."""
     case: Literal["lower", "source"] = "lower"
-    """How gold spells tables and columns: `lower`, which every engine can read, or `source`, as the source does."""
+    """The case of table and column names in gold: `lower`, which every engine can read, or `source`, the case of the
+    source."""
     keep_cuts: Annotated[int, Field(strict=True, ge=1)] = 72
     """The number of windows whose consistent cuts are kept. Upkeep does not expire the snapshots that these cuts
     name."""
@@ -45,23 +46,27 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
     """How long `ops` keeps evidence, watermarks and the record of upkeep, as `90d` or `1y`."""
 
     allow_link_local: bool = False
-    """Whether addresses may be link-local. Clouds hand out the keys of a machine at such addresses."""
+    """Whether addresses in the settings may be link-local. A cloud gives a machine its keys at such addresses."""
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:
         named = {"catalog_password_env": PostgresCatalog, "catalog_token_env": RestCatalog}
         for setting, kind in (named | {"catalog_credential_env": RestCatalog}).items():
             if getattr(self, setting) and not isinstance(self.catalog, kind):
-                raise ValueError(f"{setting} has no meaning for the catalog {self.catalog}; remove it")
+                raise ValueError(f"{setting} does not apply to the catalog {self.catalog}; remove this setting")
         if self.catalog_token_env and self.catalog_credential_env:
-            raise ValueError("catalog_token_env and catalog_credential_env both log in to the catalog; set only one")
+            raise ValueError(
+                "catalog_token_env and catalog_credential_env both log in to the catalog; set only one of the two"
+            )
         if isinstance(self.catalog, GlueCatalog):
             self._check_glue()
         return self
 
     def _check_glue(self) -> None:
         if not isinstance(self.warehouse, Bucket):
-            raise ValueError("the readers of Glue cannot see a folder of this machine; set warehouse = s3://…")
+            raise ValueError(
+                "readers of a Glue catalog cannot read a folder of this machine; set warehouse to s3://bucket/prefix"
+            )
         if self.s3.variables:
             raise ValueError(
                 "Glue finds its keys in the usual ways of AWS (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, "
@@ -75,16 +80,16 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def jars(self) -> tuple[str, ...]:
-        """The jars that Spark needs besides Iceberg, by artifact name; unused jars would slow its start."""
+        """The artifact names of the jars that Spark needs for this lake besides Iceberg. Other jars slow its start."""
         catalog = {SqliteCatalog: ("sqlite-jdbc",), PostgresCatalog: ("postgresql", "checker-qual")}
         needs_aws = isinstance(self.warehouse, Bucket) or isinstance(self.catalog, GlueCatalog)
         return catalog.get(type(self.catalog), ()) + (("iceberg-aws-bundle",) if needs_aws else ())
 
     def spark(self) -> dict[str, str]:
-        """The properties of Spark's catalog that are not secret."""
+        """Return the properties of Spark's catalog that are not secret."""
         properties = {
             "warehouse": str(self.warehouse),
-            # A cached table hides later commits of other sessions.
+            # With a cache, a session would not see later commits of other sessions.
             "cache-enabled": "false",
             # Only for Hadoop's files: Iceberg's own reader of buckets has no such option.
             "hadoop.parquet.page.verify-checksum.enabled": "true",
@@ -97,17 +102,20 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
             }
             properties |= _known({"s3.endpoint": self.s3.endpoint, "client.region": self.s3.region})
         elif not isinstance(self.catalog, SqliteCatalog):
-            # A server may give its clients its own object storage settings.
+            # Otherwise a catalog server may give its clients settings of object storage.
             properties["io-impl"] = "org.apache.iceberg.hadoop.HadoopFileIO"
         return properties
 
     def spark_secrets(self, read: ReadVariable) -> dict[str, str]:
-        """The secret properties of Spark's catalog, which must not be shown."""
+        """Return the secret properties of Spark's catalog. They must not be logged or shown."""
         password = {"jdbc.password": self.catalog_password_env}
         return _read(password | self._proofs() | _s3_keys(self._store()), read)
 
     def pyiceberg(self, read: ReadVariable) -> dict[str, str]:
-        """The properties of pyiceberg's catalog, secrets included, except a database's password: see `password`."""
+        """Return the properties of pyiceberg's catalog, with secrets, but without the password of a database.
+
+        `password` returns that password.
+        """
         properties = {
             "warehouse": str(self.warehouse),
             "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO",
@@ -121,7 +129,7 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
         return properties | _read(self._proofs() | _s3_keys(store), read)
 
     def password(self, read: ReadVariable) -> str | None:
-        """The password of a PostgreSQL catalog."""
+        """Return the password of a PostgreSQL catalog; None if the settings name no variable for it."""
         return read(self.catalog_password_env) if self.catalog_password_env else None
 
     def _store(self) -> S3Settings | None:

@@ -1,4 +1,4 @@
-"""A source and how its messages are read: `[sources.<name>]` of the settings."""
+"""The section `[sources.<name>]` of the settings: where the messages of a source are, and how to read them."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -34,75 +34,79 @@ from retable.settings.types import (
 
 
 def _refusal(place: str, kind: LiteralString, text: str, value: object) -> ValidationError:
-    """An error at a setting of a source, as pydantic collects them."""
+    """Return the error of one setting of a source, in the form of pydantic. `place` names the setting."""
     error = PydanticCustomError(kind, "{text}", {"text": text})
     return ValidationError.from_exception_data("source", [InitErrorDetails(type=error, loc=(place,), input=value)])
 
 
 class Retention(BaseModel, frozen=True, extra="forbid"):
-    """How long rows are kept after the end of their window: `retention` (docs/how-to/upkeep.md)."""
+    """The setting `retention`: how long rows are kept after the end of their window (docs/how-to/upkeep.md)."""
 
     bronze: Age = None
-    """How long messages are kept, as `90d` or `1y`. Not set: for ever. A window without them cannot be decoded
-    again."""
+    """How long messages are kept, as `90d` or `1y`. Not set: for ever. A window whose messages were dropped cannot be
+    decoded again."""
     silver: Age = None
-    """How long row changes are kept, as `1y`. Not set: for ever. Older changes are then known from gold alone."""
+    """How long row changes are kept, as `1y`. Not set: for ever. After that time, only gold has the result of a
+    change."""
     quarantine: Age = None
-    """How long messages are kept that a person accepted as lost, as `1y`. Not set: for ever."""
+    """How long quarantine keeps messages that a person accepted as lost, as `1y`. Not set: for ever."""
 
 
 class SourceSettings(BaseModel, frozen=True, extra="forbid"):
     """A source of change messages. These settings are the same for every `kind` of source."""
 
     name: Name
-    """The name of the source: small letters, digits and `_`, a letter first. It stands in the brackets."""
+    """The name of the source: small letters, digits and `_`, a letter first. It is in the brackets."""
     format: str
-    """The format of the messages: a name of docs/formats.md."""
+    """The format of the messages: a name from docs/formats.md."""
     every: Interval = timedelta(hours=1)
     """The length of a window, as `1h`. It cannot change after the first window of the source."""
     start: LogStart = None
-    """Where to begin: `earliest`, or a time with its zone. Windows before that time are not recorded."""
+    """The time at which to begin: `earliest`, or a time with its zone. Earlier windows are not recorded."""
     time_zone: Zone = "UTC"
-    """The zone of times that messages write without a zone."""
+    """The time zone of times that messages write without a time zone."""
     timestamp_zone: Zone = ""
-    """The zone in which the format writes timestamps with a zone as text. Not set: `time_zone`."""
+    """The time zone in which messages write the values of timestamp columns with a time zone, if the text names no
+    zone. Not set: `time_zone`."""
     include: tuple[str, ...] = ("*",)
-    """The tables to take, as globs over `database.[schema.]table`. Upper and lower case differ."""
+    """The tables to replay, as globs over `database.[schema.]table`. Upper and lower case differ."""
     exclude: tuple[str, ...] = ()
-    """The tables to leave out of those that `include` takes. Their changes are counted, but not stored."""
+    """Tables that `include` selects but that are not replayed. Their changes are counted, but not stored."""
     paused: NonEmptyStr | None = None
     """Why the source is paused, as `"it moves to another region"`. While it is set, no new window is recorded;
     recorded windows can still run."""
     source_system: str | None = None
     """The database system of the source, as `mysql`, if the messages do not name it."""
     source_epoch: Annotated[int, Field(strict=True, ge=0)] = 0
-    """The first number of every sequence. Raise it when a topic is made again, or when the positions of the source
-    start again."""
+    """The first number of every sequence (the source epoch). Raise it when a topic is deleted and created again, or
+    when the positions of the source start again."""
     max_message: Annotated[int, Field(strict=True, ge=1024, le=1 << 30)] = 32 * 1024 * 1024
-    """The longest message, or line of an object, in bytes. A longer one goes to quarantine."""
+    """The maximum size of a message, or of a line of an object, in bytes. A longer message goes to quarantine."""
     canary: str | None = None
-    """A small table that the source updates every minute, as `ops.retable_canary`. Its rows prove how far the source
-    is read. It does not become a gold table."""
+    """The canary: a small table that the source updates every minute, as `ops.retable_canary`. Its rows prove how far
+    the source is read. It does not become a gold table."""
     binary_encoding: Literal["utf-8", "base64", "hex"] = "utf-8"
     """How messages write bytes as text, for columns that `types` makes binary."""
     quarantine_budget: Budget = QuarantineBudget()
     """How many messages of a window may be in quarantine while a table still counts as complete: `0`, `10/window` or
     `0.01%`."""
     quarantine_limit: Annotated[int, Field(strict=True, ge=1)] = 100_000
-    """The most messages of a window that go to quarantine. If there are more, the window is not decoded."""
+    """The maximum number of messages of a window that may go to quarantine. If there are more, the window is not
+    decoded."""
     retention: Retention = Retention()
     """How long bronze, silver and quarantine are kept, as `{ bronze = "90d", silver = "1y" }`. Not set: for ever."""
     applications: Literal["stage", "window"] = "stage"
-    """In Airflow: `stage` runs each stage as a Spark application of its own; `window` runs all three in one, which
-    starts a single JVM."""
+    """In Airflow: `stage` runs each stage as a separate Spark application. `window` runs all three stages in one Spark
+    application, which starts only one JVM."""
     spark_door: CallablePath = "retable_airflow.doors:spark_submit"
-    """In Airflow: the callable that makes the operator which runs a Spark job."""
+    """In Airflow: the callable that makes the operator for a Spark job, as `module:callable`."""
     sla: Span | None = None
-    """How long after the end of a window the window must be complete, as `20m`. If it is not, an alert is sent."""
+    """The time after the end of a window within which the window must be complete, as `20m`. If it is not, an alert is
+    sent."""
     sla_grade: Grade = "row"
     """The lowest grade of evidence that counts for `sla`: `heartbeat`, `canary`, `row` or `drained`."""
     owner: NonEmptyStr | None = None
-    """Whom alerts name, as `orders-team`."""
+    """The owner that alerts name, as `orders-team`."""
     severity: Literal["info", "warning", "error", "critical"] = "warning"
     """The severity that alerts name."""
     notify: tuple[Notify, ...] = ()
@@ -113,7 +117,7 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid"):
     @model_validator(mode="wrap")
     @classmethod
     def _take_options(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Read the options of the format, which are among the other settings."""
+        """Read the options of the format. In TOML they are among the other settings of the source."""
         name = data.get("format") if isinstance(data, Mapping) else None
         if not isinstance(data, Mapping) or not isinstance(name, str):
             return handler(data)
@@ -137,7 +141,7 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def options(self) -> FormatOptions:
-        """The settings that only the source's format reads."""
+        """The options of the source's format."""
         return self._options
 
     @model_validator(mode="before")
@@ -147,15 +151,15 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def first(self) -> datetime | None:
-        """The time to begin at, if `start` is a time."""
+        """The setting `start` if it is a time; None for `earliest` and `latest`."""
         return self.start if isinstance(self.start, datetime) else None
 
     def takes(self, table: TableName) -> bool:
-        """Say whether `include` and `exclude` select this table; the canary is never a gold table."""
+        """Return whether `include` and `exclude` select this table. The canary is never selected."""
         return self.takes_named(str(table))
 
     def takes_named(self, name: str) -> bool:
-        """Say the same for a table name as text: `database.[schema.]table`."""
+        """Return whether `include` and `exclude` select the table `database.[schema.]table`, given as text."""
         return (
             name != self.canary
             and any(fnmatchcase(name, glob) for glob in self.include)
@@ -164,65 +168,77 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class FilesSource(SourceSettings, frozen=True):
-    """A source whose messages are lines of objects in a folder or a bucket that grows."""
+    """A source whose messages are lines of objects. New objects arrive in a folder or a bucket."""
 
     kind: Literal["files"]
     """Where the messages are: in files."""
     path: StorageLocation
     """The folder, or `s3://bucket/prefix`. Folders inside it are read too."""
     s3: S3Settings = S3Settings()
-    """How object storage is reached. Not set: as `[lake.s3]` says."""
+    """How to connect to object storage. Not set: `[lake.s3]`."""
     layout: Literal["kafka_dump", "lines"]
-    """What a line of an object is: `kafka_dump`, a record of Kafka with its address; `lines`, the message itself."""
+    """The content of a line of an object. `kafka_dump`: a Kafka record with its topic, partition and offset. `lines`:
+    only the message."""
     hour: HourPattern | None = None
     """A regular expression (RE2) whose first group is the UTC hour in an object's name. Not set: the modification
-    time counts."""
+    time of the object decides its window."""
     max_unpacked: Annotated[int, Field(strict=True, ge=1 << 20)] = 16 << 30
-    """The most bytes to which a compressed object (gzip, zstd) may unpack. What follows goes to quarantine."""
+    """The maximum number of bytes to which a compressed object (gzip, zstd) may unpack. At this limit reading stops,
+    and an entry in quarantine says so."""
     max_ratio: Annotated[int, Field(strict=True, ge=10)] = 1000
-    """How many times its own size a compressed object may unpack to. It counts beyond one GiB."""
+    """The maximum ratio of an object's unpacked size to its compressed size. It applies to objects that unpack to more
+    than one GiB."""
     max_lines: Annotated[int, Field(strict=True, ge=1000)] = 50_000_000
-    """The most lines of an object. A compressed object may also have at most ten lines for each of its bytes, beyond
-    100,000."""
+    """The maximum number of lines of an object. A compressed object with more than 100,000 lines may also have at most
+    ten lines for each compressed byte."""
     start: Start = None
-    """Where to begin: `earliest`, or a time with its zone. Objects of earlier windows are left out."""
+    """The time at which to begin: `earliest`, or a time with its zone. Objects of earlier windows are not read."""
 
 
 class KafkaAccess(BaseModel, frozen=True, extra="forbid"):
-    """How to authenticate to the brokers. A secret is in the environment; the setting names the variable."""
+    """How to authenticate to the brokers. Secrets are in environment variables; the settings name these variables."""
 
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
-    """How to connect: with or without TLS, with or without a user."""
+    """The protocol of the connection: with or without TLS (SSL), and with or without a user (SASL)."""
     mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
-    """How the user authenticates, with a protocol of SASL."""
+    """The SASL mechanism with which the user authenticates, if `security_protocol` is a SASL protocol."""
     username_env: VariableName | None = None
     """The environment variable that holds the user's name."""
     password_env: VariableName | None = None
     """The environment variable that holds the user's password."""
     ca_file: File | None = None
-    """The certificates (PEM) that sign those of the brokers. Not set: the ones that this machine trusts."""
+    """The file (PEM) of the authorities that sign the brokers' certificates. Not set: the authorities that this machine
+    trusts."""
     certificate_file: File | None = None
-    """The client's certificate (PEM), if the brokers ask for one."""
+    """The client's certificate (PEM), if the brokers require a client certificate."""
     key_file: File | None = None
     """The key (PEM) of the client's certificate."""
     key_password_env: VariableName | None = None
     """The environment variable that holds the password of `key_file`, if it has one."""
     group: NonEmptyStr = "retable"
-    """The consumer group that is named to the brokers. Some brokers let in only groups that were made there. Retable
-    never commits offsets to it."""
+    """The consumer group that Retable names to the brokers. Some brokers accept only groups that were created there
+    before. Retable never commits offsets to the group."""
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
         users = [name for name in ("username_env", "password_env") if getattr(self, name) is not None]
         files = [name for name in _FILES if getattr(self, name) is not None]
         if self.security_protocol.startswith("SASL") and len(users) < 2:
-            raise ValueError(f"{self.security_protocol} needs username_env and password_env: names of variables")
+            raise ValueError(
+                f"security_protocol {self.security_protocol} needs username_env and password_env; set them to the "
+                f"names of environment variables"
+            )
         if not self.security_protocol.startswith("SASL") and users:
-            raise ValueError(f"{users[0]} is read with SASL_PLAINTEXT or SASL_SSL, not with {self.security_protocol}")
+            raise ValueError(
+                f"{users[0]} is used only if security_protocol is SASL_PLAINTEXT or SASL_SSL; it is "
+                f"{self.security_protocol}"
+            )
         if not self.security_protocol.endswith("SSL") and files:
-            raise ValueError(f"{files[0]} is read with SSL or SASL_SSL, not with {self.security_protocol}")
+            raise ValueError(
+                f"{files[0]} is used only if security_protocol is SSL or SASL_SSL; it is {self.security_protocol}"
+            )
         if (self.certificate_file is None) != (self.key_file is None):
-            raise ValueError("certificate_file and key_file belong together; give both, or neither")
+            raise ValueError("certificate_file and key_file belong together; set both, or neither")
         return self
 
 
@@ -235,19 +251,20 @@ class KafkaSource(SourceSettings, frozen=True):
     kind: Literal["kafka"]
     """Where the messages are: in topics of Kafka."""
     bootstrap: BrokerList
-    """The brokers to ask first, as `kafka-1:9092,kafka-2:9092`."""
+    """The brokers for the first connection, as `kafka-1:9092,kafka-2:9092`."""
     topics: Annotated[tuple[NonEmptyStr, ...], Field(min_length=1)]
     """The topics, as globs. Upper and lower case differ. A topic that appears later is read from its beginning."""
     start: LogStart = None
-    """Where to begin: `earliest`, `latest`, or a time with its zone. Messages of earlier windows are left out."""
+    """The time at which to begin: `earliest`, `latest`, or a time with its zone. Messages of earlier windows are not
+    read."""
     delay: Delay = timedelta(minutes=2)
-    """How long after its end a window's positions are fixed, as `2m`. The messages that prove the end should arrive
-    in this time."""
+    """How long after the end of a window Retable records its offsets, as `2m`. The messages that prove the end of the
+    window should arrive in this time."""
     kafka: KafkaAccess = KafkaAccess()
-    """How to authenticate to the brokers, if they ask for it."""
+    """How to authenticate to the brokers, if they require it."""
 
     def reads(self, topic: str) -> bool:
-        """Say whether a topic belongs to this source."""
+        """Return whether a topic belongs to this source."""
         return any(fnmatchcase(topic, glob) for glob in self.topics)
 
 

@@ -1,4 +1,4 @@
-"""Locations of files: a folder of this machine, or a prefix of a bucket in object storage, and access to it."""
+"""Settings of storage locations: a folder of this machine, or a prefix of a bucket, and the access to a bucket."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ S3 = "s3://"
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _METADATA = frozenset({"100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"})
-"""The metadata addresses of Alibaba Cloud, Oracle Cloud, AWS and Google besides 169.254.169.254."""
+"""The addresses of the metadata services of Alibaba Cloud, Oracle Cloud, AWS and Google besides 169.254.169.254."""
 _METADATA_NAMES = frozenset({"metadata", "metadata.google.internal", "metadata.goog"})
 _LINK_LOCAL = "if you intend that, set `allow_link_local = true` (in [lake], or in the extra of a connection)"
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
@@ -35,7 +35,10 @@ class Bucket:
 
 
 def web_address(value: object) -> str:
-    """Check a server address: http or https, a host, optionally a port and a path, and no secret."""
+    """Check the http or https address of a server, which may have a port and a path. Return it without a last slash.
+
+    ValueError if it is not such an address, or if it contains a user, a query or a fragment.
+    """
     text = str(value)
     parts = split(text)
     if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
@@ -45,7 +48,7 @@ def web_address(value: object) -> str:
 
 
 def split(text: str) -> SplitResult | None:
-    """Split an address; None if it is invalid."""
+    """Return the parts of an address; None if it is invalid."""
     try:
         parts = urlsplit(text)
         _ = parts.port
@@ -55,15 +58,15 @@ def split(text: str) -> SplitResult | None:
 
 
 def check_server(server: str, text: str) -> None:
-    """Check that `host` or `host:port` is valid, without user and password."""
+    """Raise ValueError if `server` is not `host` or `host:port`. `text` is the whole address, for the error."""
     if not _HOST.fullmatch(re.sub(r":\d+$", "", server)):
-        raise ValueError(f"{shown(text)} does not name a server; write host or host:port, without a user")
+        raise ValueError(f"{shown(text)} does not name a server; write host or host:port, without a user name")
 
 
 def check_host(host: str) -> None:
-    """Refuse a host at which every machine of a cloud finds its own keys (link-local, metadata)."""
+    """Raise ValueError for a link-local host or a cloud's metadata service. Such a host gives a machine its keys."""
     try:
-        # A number, and an address with parts left out, are IPv4 too.
+        # A single number, and an address with fewer than four parts, are valid IPv4 addresses too.
         found = ip_address(inet_ntoa(inet_aton(host)))
     except OSError:
         try:
@@ -78,7 +81,7 @@ def check_host(host: str) -> None:
 
 
 def shown(text: str) -> str:
-    """Quote an address for a person, without a password."""
+    """Return an address in quotes for an error, without its password."""
     return repr(without_passwords(text))
 
 
@@ -100,14 +103,14 @@ def _place(value: object, info: ValidationInfo) -> Path | Bucket:
 
 
 def check_path(path: Path | Bucket) -> Path | Bucket:
-    """Check a path of this machine that becomes part of addresses, in which some characters have a meaning."""
+    """Return the path. ValueError if it contains `#`, `?` or `%`, because these have a meaning in a file address."""
     if found := re.search(r"[#?%]", str(path)):
         raise ValueError(f"{str(path)!r} contains {found[0]!r}, which no file address can contain; use another folder")
     return path
 
 
 def bucket(text: str) -> Bucket:
-    """Read `s3://bucket/prefix`; ValueError says what is wrong with it."""
+    """Parse `s3://bucket/prefix`. ValueError if the name or the prefix is invalid."""
     name, _, prefix = text.removeprefix(S3).partition("/")
     if not _BUCKET.fullmatch(name) or ".." in name or re.fullmatch(r"[\d.]+", name):
         raise ValueError(
@@ -116,7 +119,8 @@ def bucket(text: str) -> Bucket:
         )
     if re.search(r"[\x00-\x1f?#%]", prefix) or {".", ".."} & set(prefix.split("/")) or "//" in prefix:
         raise ValueError(
-            f"{text!r}: {prefix!r} is not a prefix; put single slashes between folders, as s3://bucket/a/b"
+            f"{text!r}: {prefix!r} is not a prefix; put single slashes between folders, as s3://bucket/a/b, and do not "
+            f"use ? # % or a folder . or .."
         )
     return Bucket(name, prefix.rstrip("/"))
 
@@ -130,14 +134,15 @@ WebAddress = Annotated[str, AfterValidator(web_address)]
 
 
 class S3Settings(BaseModel, frozen=True, extra="forbid"):
-    """How object storage is reached. A source may have settings of its own, if its bucket is in another store."""
+    """How to connect to object storage. A source has separate settings if its bucket is in another store."""
 
     endpoint: WebAddress | None = None
-    """The address of a store that is not AWS, as `https://minio.example:9000`."""
+    """The address of an object store that is not AWS S3, as `https://minio.example:9000`."""
     region: str | None = None
     """The region of the bucket. Not set: AWS's own settings decide."""
     path_style: bool | None = None
-    """Whether the bucket is in the path of an address, and not in its host name. Not set: true if `endpoint` is set."""
+    """Whether the bucket is in the path of a request's address. If not, the bucket is in the host name. Not set: true
+    if `endpoint` is set."""
     access_key_env: VariableName | None = None
     """The environment variable that holds the access key. Not set: AWS's own settings decide."""
     secret_key_env: VariableName | None = None
@@ -150,7 +155,7 @@ class S3Settings(BaseModel, frozen=True, extra="forbid"):
         if (self.access_key_env is None) != (self.secret_key_env is None):
             raise ValueError("access_key_env and secret_key_env go together; set both, or neither")
         if self.session_token_env and not self.access_key_env:
-            raise ValueError("session_token_env goes with access_key_env and secret_key_env; set them too")
+            raise ValueError("session_token_env needs access_key_env and secret_key_env; set these two settings too")
         return self
 
     @property
@@ -159,6 +164,6 @@ class S3Settings(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment variables that these settings name, by the setting."""
+        """The names of environment variables in these settings, by the name of the setting."""
         fields = ("access_key_env", "secret_key_env", "session_token_env")
         return {field: name for field in fields if (name := getattr(self, field))}

@@ -1,4 +1,4 @@
-"""A user's settings of a table: `[tables."<glob>"]`."""
+"""The section `[tables."<glob>"]` of the settings."""
 
 from typing import Annotated, Literal, Self
 
@@ -11,40 +11,47 @@ from retable.settings.types import ChangeRules, ColumnType, Notify, PartitionSet
 
 
 class TableRules(BaseModel, frozen=True, extra="forbid"):
-    """Settings of the source tables whose names match the glob. If several globs match, the most specific one holds."""
+    """Settings of the source tables whose names match the glob.
+
+    If several globs match a table, only the settings of the most specific glob apply to it.
+    """
 
     to: TargetTable | None = None
-    """The gold table for these tables, as `shop.orders`: all of them go into one (docs/how-to/shards.md)."""
+    """The name of one gold table for all source tables that match, as `shop.orders` (docs/how-to/shards.md)."""
     shard_in_key: bool = False
-    """With `to`: whether the column `source_table` shows readers from which table a row comes. If not,
-    `_retable_source_table` does. It is part of the key in both cases."""
+    """With `to`: the name of the key column that says from which source table a row comes. If true, it is
+    `source_table`. If false, it is `_retable_source_table`, which is a technical column."""
     keys: tuple[str, ...] = ()
-    """The columns of the primary key, as the source spells them. Not set: what the messages say."""
+    """The columns of the primary key, as the source spells them. Not set: the key that messages or statements
+    declare."""
     types: dict[str, ColumnType] = Field(default_factory=dict)
-    """The gold type of a column, as `price = "decimal(18,4)"`. It takes precedence over every other source of a
-    type. If messages have no types, `time(6)`, `bit(8)` and `point` name the type of the source."""
+    """The gold type of a column, as `price = "decimal(18,4)"`. It takes precedence over all other declarations of
+    the type. If messages have no types, it may be a type of the source: `time(6)`, `bit(8)` or `point`."""
     zero_date: Literal["hold", "null", "string"] = "hold"
-    """What a date such as 0000-00-00 does: `hold` its table, become `null` (and be counted), or make its column a
-    `string`."""
+    """The effect of a date such as 0000-00-00. `hold`: the table is held. `null`: the value becomes null, and is
+    counted. `string`: the column becomes text."""
     far_date: OnFarDate = "reject"
-    """What a date before the year 1, or an infinite date of PostgreSQL, does: `reject` its row, become `null`, or
-    make its column a `string`."""
+    """The effect of a date before the year 1, or of an infinite date of PostgreSQL. `reject`: the row is rejected.
+    `null`: the value becomes null. `string`: the column becomes text."""
     on: ChangeRules = ChangeRules()
-    """What changes of the source do, as `{ type_change = "string", drop_table = "keep" }`: docs/statements.md."""
+    """The effects of schema changes of the source on gold, as `{ type_change = "string", drop_table = "keep" }`:
+    docs/statements.md."""
     columns: Annotated[OnColumns, Field(alias="schema")] = "follow"
     """`follow`: gold has the columns of the source. `additive`: no column is dropped. `frozen`: a change of the
     columns holds the table."""
     approve: tuple[Destructive, ...] = ()
-    """Changes that hold the table until a person approves them: `drop_table`, `truncate`, `drop_column`."""
+    """The changes before which the table is held until a person approves the change: `drop_table`, `truncate`,
+    `drop_column`."""
     format_version: Literal[2, 3] = 3
     """The version of the Iceberg format of the gold table. Use 2 for engines that cannot read 3."""
     partition: tuple[PartitionSetting, ...] | None = None
     """How the files of the gold table are partitioned, as `["days(created_at)", "bucket(16, id)"]`:
     docs/how-to/reading.md."""
     sla: Span | None = None
-    """How long after the end of a window the table must be complete, as `20m`. Not set: `sla` of the source."""
+    """The time after the end of a window within which the table must be complete, as `20m`. Not set: `sla` of the
+    source."""
     owner: NonEmptyStr | None = None
-    """Whom alerts about the table name. Not set: `owner` of the source."""
+    """The owner that alerts about the table name. Not set: `owner` of the source."""
     severity: Literal["info", "warning", "error", "critical"] | None = None
     """The severity that alerts about the table name. Not set: `severity` of the source."""
     notify: tuple[Notify, ...] = ()
@@ -67,5 +74,5 @@ class TableRules(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def policies(self) -> Policies:
-        """The choices of these settings about schema changes of the table."""
+        """The settings that decide what schema changes of the source do to the gold table."""
         return Policies(**self.on.model_dump(exclude={"cascade"}), columns=self.columns, approve=self.approve)

@@ -1,1 +1,1 @@
-"""Tables rebuilt next to gold, from bronze as it would be decoded today: built, compared, then promoted or dropped."""
+"""Shadows: gold tables that are built again next to gold from bronze, compared with gold, then promoted or dropped."""

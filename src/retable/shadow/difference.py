@@ -1,4 +1,4 @@
-"""The difference between a gold table and its shadow: columns by name, rows by key."""
+"""Compare a gold table with its shadow: columns by name, rows by key."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -20,11 +20,12 @@ from retable.verify.states import ColumnDifference, compare_spills, read_columns
 
 @dataclass(frozen=True, slots=True)
 class ShadowDifference:
-    """How a table's shadow differs from gold, which is the left side; `held` says why the shadow stopped, if it did.
+    """The differences between a gold table ("left") and its shadow ("right").
 
-    `key` names the columns by which rows were compared; without it whole rows were compared. `moved`: gold has changed
-    since the shadow was built, so newer changes are only in gold. `rejected` counts changes that did not fit the
-    shadow, by code, each with one reason.
+    `key` are the columns by which rows were compared. If it is empty, whole rows were compared. `held` says why the
+    shadow is held, or is None. `moved` says that gold changed after the shadow was built, so that newer changes are
+    only in gold. `rejected` are the changes that the shadow's replay put into quarantine: code, number, and one of the
+    reasons.
     """
 
     table: str
@@ -41,7 +42,7 @@ class ShadowDifference:
 
 
 def compare_shadow(lake: Lake, shadow: Shadow, table: str, folder: Path) -> ShadowDifference:
-    """Compare one table with its shadow in their present state; temporary rows go to `folder`."""
+    """Compare the present state of a gold table with its shadow. Temporary files are written to `folder`."""
     gold, _ = find_gold(lake, table)
     shadowed, state = find_gold(lake, shadow.name_of(table))
     left, right = _columns(gold), _columns(shadowed)

@@ -1,6 +1,6 @@
-"""A source's shadow: a separate source with its own bronze, silver and gold.
+"""The tables of a shadow. A shadow is like a separate source, with its own bronze, silver and gold.
 
-The same stages build it as build gold, and no action on it touches the source.
+It is built by the same stages as gold. No action on a shadow changes tables of its source.
 """
 
 import json
@@ -34,7 +34,10 @@ _LAYERS = ("bronze", "silver", "statements", "quarantine")
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """An existing shadow: what was requested, by whom and why, and the gold snapshots at that time."""
+    """A shadow that is built: what was requested, by whom and why.
+
+    `snapshots` are the snapshots of its gold tables when the build began, by gold name.
+    """
 
     ask: Ask
     reason: str
@@ -42,17 +45,17 @@ class Shadow:
     snapshots: dict[str, int | None]
 
     def name_of(self, table: str) -> str:
-        """The shadow's name of a gold table."""
+        """Return the name that a gold table has in the shadow."""
         return f"{shadow_source(self.ask.source)}__{table}"
 
 
 def shadow_source(source: str) -> str:
-    """The name of a source's shadow; a source has one shadow at a time."""
+    """Return the name of a source's shadow. A source has at most one shadow at a time."""
     return f"{SHADOW}{source}"
 
 
 def shadow_lake(lake: Lake, source: str) -> Lake:
-    """The same lake as the shadow sees it: its source has the shadow's name, and gold has separate namespaces."""
+    """Return a lake with settings for the shadow: the source has the shadow's name, and gold has other namespaces."""
     name, settings = _free_name(lake, source), lake.settings
     mine = settings.source(source).model_copy(update={"name": name})
     gold = settings.lake.model_copy(update={"gold": f"{name}__{settings.lake.gold}"})
@@ -60,15 +63,15 @@ def shadow_lake(lake: Lake, source: str) -> Lake:
 
 
 def _free_name(lake: Lake, source: str) -> str:
-    """The name of a source's shadow, if no source has it: actions on a shadow must not affect a source."""
+    """Return the name of a source's shadow. Raise InvalidSetting if the settings have a source of this name."""
     name = shadow_source(source)
     if name in lake.settings.sources:
-        raise InvalidSetting(f"sources.{name}: a shadow of {source} needs that name; rename the source")
+        raise InvalidSetting(f"sources.{name}: the shadow of {source} needs the name {name}; rename this source")
     return name
 
 
 def find_shadow(lake: Lake, source: str) -> Shadow | None:
-    """The finished shadow of a source; None if there is none."""
+    """Return the shadow of a source if it is completely built, or None."""
     table = lake.find(f"silver.{shadow_source(source)}")
     manifest = None if table is None else table.properties.get(_MANIFEST)
     if manifest is None:
@@ -79,7 +82,7 @@ def find_shadow(lake: Lake, source: str) -> Shadow | None:
 
 
 def the_shadow(lake: Lake, source: str) -> Shadow:
-    """The shadow of a source; NotFound says how to build one."""
+    """Return the shadow of a source. If there is none, raise NotFound, which says how to build one."""
     shadow = find_shadow(lake, lake.settings.source(source).name)
     if shadow is None:
         raise NotFound(f"{source} has no shadow; `retable shadow build {source} --tables … --from W --to W` makes one")
@@ -88,9 +91,10 @@ def the_shadow(lake: Lake, source: str) -> Shadow:
 
 @contextmanager
 def building(lake: Lake, source: str, run_id: str, now: datetime) -> Iterator[None]:
-    """Hold the right to build the shadow of a source alone.
+    """Hold the lease to build the shadow of a source. Drop first what a killed build left.
 
-    A killed build's remains are dropped first; a person must drop an existing shadow. Leased: another build is running.
+    Raise Leased if another build is running. Raise InvalidSetting if there is a finished shadow: a person must promote
+    or drop it.
     """
     name = shadow_source(source)
     with leased(
@@ -98,27 +102,27 @@ def building(lake: Lake, source: str, run_id: str, now: datetime) -> Iterator[No
     ):
         if (standing := find_shadow(lake, source)) is not None:
             raise InvalidSetting(
-                f"{source} already has a shadow, of {', '.join(standing.ask.tables)} ({standing.reason}); promote or "
-                f"drop it: `retable shadow drop {source}`"
+                f"{source} already has a shadow, of {', '.join(standing.ask.tables)} ({standing.reason}); promote it "
+                f"(`retable shadow promote {source}`) or drop it: `retable shadow drop {source}`"
             )
         drop_shadow(lake, source)
         yield
 
 
 def end_builds(lake: Lake, source: str, now: datetime) -> None:
-    """Let the next build start after a killed one that could not end its lease."""
+    """End the leases of killed builds, so that the next build of the source's shadow can start."""
     end_leases(lake, source, shadow_source(source), now)
 
 
 def finish(lake: Lake, shadow: Shadow) -> None:
-    """Record that a shadow is built completely."""
+    """Record that a shadow is completely built. It is stored as a property of the shadow's silver."""
     table = lake.load(f"silver.{shadow_source(shadow.ask.source)}")
     with explained(lake.settings.lake), table.transaction() as change:
         change.set_properties({_MANIFEST: json.dumps(asdict(shadow))})
 
 
 def copy_record(lake: Lake, source: str) -> None:
-    """Give the shadow the record of its source: the windows, their stages, tables and decisions."""
+    """Copy the source's rows of the `ops` tables for the shadow: windows, stages, tables and decisions."""
     name = shadow_source(source)
     for ops in _COPIED:
         if (table := lake.find(ops)) is None:
@@ -139,7 +143,10 @@ def copy_record(lake: Lake, source: str) -> None:
 
 
 def drop_shadow(lake: Lake, source: str) -> list[str]:
-    """Remove a shadow, also an incomplete one: its tables, with their files, and its record."""
+    """Remove a shadow, also an incomplete one: its tables with their files, and its rows in the `ops` tables.
+
+    Return the names of the tables that were removed.
+    """
     name = _free_name(lake, source)
     gone = []
     with explained(lake.settings.lake):

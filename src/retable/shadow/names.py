@@ -1,4 +1,4 @@
-"""Every name under which rows of a table may have arrived, by the statements of silver."""
+"""Find all names under which rows of the requested tables may have arrived."""
 
 from retable.decode.statements import read_statements
 from retable.gold.read import find_gold
@@ -17,7 +17,7 @@ from retable.verify.rebuild import SourceHistory, names_of
 
 
 def names_of_tables(lake: Lake, ask: Ask) -> set[TableName]:
-    """The names of all requested tables."""
+    """Return all names that the requested tables had in messages, by the statements of silver."""
     source = lake.settings.source(ask.source)
     ordinals = read_ordinals(lake, ask.source)
     replayed = frozenset(read_stages(lake, ask.source)["replay"])

@@ -1,4 +1,4 @@
-"""The request for a shadow (source, tables, windows), checked before it begins."""
+"""Check a request for a shadow: its source, tables and windows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from retable.verify.outlook import inspect_again
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Tables of one source, by their gold names, to be rebuilt with these windows decoded again."""
+    """A request for a shadow: decode these windows of a source again, and build these tables (gold names) from them."""
 
     source: str
     tables: tuple[str, ...]
@@ -25,9 +25,10 @@ class Ask:
 
 
 def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: str, begun: bool = False) -> Ask:
-    """Check a request for the windows from `start` to before `end`; an error says what would be right.
+    """Check a request for the windows from `start` to before `end`, and return it.
 
-    If the change of gold has `begun`, windows may be decoded again that other tables have not replayed yet.
+    Raise an error with advice if it cannot be done. `begun` says that this is a promotion. A promotion may have been
+    interrupted after it decoded windows again, so other tables may be stale for that reason.
     """
     name = lake.settings.source(source).name
     windows = check_windows(lake, name, start, end)
@@ -40,28 +41,31 @@ def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: s
             raise InvalidSetting(f"{table} belongs to the source {state.source}, not to {name}", table=table)
         if is_retired(lake, state):
             raise InvalidSetting(
-                f"{table}: the settings leave it out, so it keeps the rows that it has, and nothing is decoded for it; "
+                f"{table}: the settings exclude the table, so its messages are not decoded, and it has no shadow; "
                 f"include {state.table} again first (`include`, `exclude` of {name})",
                 table=table,
             )
         if state.missing is not None:
-            raise not_kept(table, state.missing, "it cannot be built next to gold from what is left")
+            raise not_kept(table, state.missing, "a shadow of the table cannot be built")
     bronze = lake.find(f"bronze.{name}")
     ledger = read_ledger(lake, name, at_least={"window": start}, stage="land", of_tables=False)
     landed = {row.window: row.counts.get("landed", 0) for row in ledger}
     for window in windows:
         if landed.get(window) and (bronze is None or not standing_files(lake, bronze, {"window": window})):
-            raise NotFound(f"bronze no longer holds the window {window} of {name}; begin after it", window=window)
+            raise NotFound(
+                f"bronze no longer has the messages of the window {window} of {name}; choose a later `from`",
+                window=window,
+            )
     ask = Ask(name, tuple(dict.fromkeys(tables)), windows)
     _check_others(lake, ask, begun)
     return ask
 
 
 def _check_others(lake: Lake, ask: Ask, begun: bool) -> None:
-    """InvalidSetting if running these windows again would also change tables that the shadow does not show.
+    """Raise InvalidSetting if a repeated run of these windows would also change tables that are not in the shadow.
 
-    Otherwise all other tables stay the same. A held table does not count: any run of these windows brings its state
-    below the hold up to the settings, and its reader knows that it is not right.
+    Held tables are ignored: every run of these windows applies the settings to them below the hold, and their readers
+    know that they are not complete.
     """
     states, run = gold_states(lake), f"{ask.source} run again from {ask.windows[0]} to {ask.windows[-1]}"
     golds = {str(state.table): name for name, state in states.items() if state.source == ask.source}
@@ -71,27 +75,30 @@ def _check_others(lake: Lake, ask: Ask, begun: bool) -> None:
     free = {name for name, state in states.items() if state.hold is None}
     if others := sorted(found & free - {*ask.tables}):
         raise InvalidSetting(
-            f"{run} would also change {', '.join(others)}, and the shadow would not show it: name them too, or undo "
-            f"what changed for them; `retable plan {ask.source}` shows that"
+            f"{run} would also change {', '.join(others)}, and the shadow would not show it: name these tables too "
+            f"(`tables`), or undo what made them stale; `retable plan {ask.source}` shows the cause"
         )
     if new := sorted(again.left_out - golds.keys()):
         raise InvalidSetting(
-            f"{run} would also add {', '.join(new)}, which the settings left out when these windows were decoded: "
-            f"leave them out until the shadow is promoted, or run these windows first"
+            f"{run} would also add {', '.join(new)}, which the settings excluded when these windows were decoded: "
+            f"exclude these tables until the shadow is promoted, or run these windows first"
         )
 
 
 def check_windows(lake: Lake, source: str, start: str, end: str) -> tuple[str, ...]:
-    """The recorded windows from `start` to before `end`, all replayed and present; an error names the others."""
+    """Return the recorded windows from `start` to before `end`.
+
+    Raise an error with the reason if not all of them are recorded and replayed, or if silver or bronze dropped them.
+    """
     first, behind = window_start(start), window_start(end)
     if first >= behind:
-        raise InvalidSetting(f"{start} is not before {end}: the window that `to` names is not included")
+        raise InvalidSetting(f"`from` {start} is not before `to` {end}: the window that `to` names is not included")
     find_window(lake, source, start)
     windows = [each for each in read_windows(lake, source) if first <= each.start < behind]
     if windows[-1].end < behind:
         raise NotFound(
-            f"the windows of {source} are recorded up to {windows[-1].end:%Y%m%dT%H%MZ}, not to {end}; use that, or "
-            f"run `retable run {source}` first",
+            f"the windows of {source} are recorded up to {windows[-1].end:%Y%m%dT%H%MZ}, not to {end}; use that "
+            f"time as `to`, or run `retable run {source}` first",
             source=source,
         )
     replayed = read_stages(lake, source, start)["replay"]

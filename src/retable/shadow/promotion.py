@@ -1,4 +1,4 @@
-"""Whether gold may take over a shadow: it can be done completely, and all inputs of the shadow are unchanged."""
+"""Check whether a shadow may be promoted: all its inputs are as they were when it was built."""
 
 from collections.abc import Iterator
 
@@ -19,9 +19,9 @@ from retable.shadow.plan import check_ask
 
 
 def check_promotion(lake: Lake, shadow: Shadow) -> None:
-    """Check a shadow before gold or silver changes; a promotion that was interrupted passes again.
+    """Check a shadow before its promotion changes silver and gold. An interrupted promotion passes the check again.
 
-    InvalidSetting if the result would differ from what a person was shown. Else the errors of a request.
+    Raise InvalidSetting if the result would differ from the shadow. Raise the errors of `check_ask`, too.
     """
     ask = shadow.ask
     _check_decoder(lake, shadow)
@@ -38,7 +38,8 @@ def _check_decoder(lake: Lake, shadow: Shadow) -> None:
     for window, decoder in read_stages(lake, shadow_source(ask.source))["decode"].items():
         if window in ask.windows and decoder != now:
             raise InvalidSetting(
-                f"in the shadow, {window} was decoded by {decoder}; now {now} would decode it; {_anew(shadow)}",
+                f"the window {window} was decoded for the shadow by the decoder {decoder}, and the decoder is now {now}"
+                f"; {_anew(shadow)}",
                 window=window,
             )
 
@@ -48,11 +49,11 @@ def _changes(lake: Lake, shadow: Shadow, table: str) -> Iterator[str]:
     _, state = find_gold(lake, table)
     _, shadowed = find_gold(lake, shadow.name_of(table))
     if state.identity != shadowed.identity:
-        yield f"{table} is now another table than {shadowed.table}, for which its shadow was built"
+        yield f"{table} is now another table than {shadowed.table}, from which its shadow was built"
     if any(
         identity.rpartition(":")[2] != _fingerprint(lake, source, shadowed) for identity in shadowed.applied.values()
     ):
-        yield f"the settings of {table}, or what was imported of its schema, have changed since its shadow was built"
+        yield f"the settings of {table}, or its imported schema, have changed since its shadow was built"
     if _decisions(lake, source, state) != _decisions(lake, shadow_source(source), state):
         yield f"the decisions on {table} have changed since its shadow was built"
     if _baselines(lake, source, state) != _baselines(lake, shadow_source(source), state):

@@ -1,4 +1,4 @@
-"""A shadow's entry point for Spark: builds it from bronze, and repeats the build on gold at promotion."""
+"""Build a shadow with Spark, and promote it: repeat the same steps on silver and gold."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -49,9 +49,10 @@ def build(
     now: datetime,
     on_progress: OnProgress,
 ) -> Shadow:
-    """Decode the windows again next to silver, and fold the tables from them and from silver's other windows.
+    """Build a shadow: decode the windows again next to silver, and build the tables from these windows and all others.
 
-    A killed build's remains are dropped first; a person must drop an existing shadow. Leased: another build is running.
+    What a killed build left is dropped first. Raise Leased if another build is running. Raise InvalidSetting if there
+    is a finished shadow.
     """
     with building(lake, ask.source, run_id, now):
         shadowed = shadow_lake(lake, ask.source)
@@ -86,10 +87,11 @@ def promote(
     now: datetime,
     on_progress: OnProgress,
 ) -> list[StageReport]:
-    """Repeat on silver and gold what the shadow showed, then drop it; each table changes in one visible, lasting step.
+    """Repeat on silver and gold what the build of the shadow did, then drop the shadow. Return the stages' reports.
 
-    The windows are decoded again, so that silver is what gold is made of; changes since the build are included. What
-    cannot be completed, or differs from what was shown, is refused before anything changes.
+    Each gold table changes in one commit. The windows are decoded again, so that silver has the rows that gold is made
+    of. Changes that arrived after the build are included. If the promotion cannot be completed, or the result would
+    differ from the shadow, an error is raised before anything changes (`check_promotion`).
     """
     shadow, source = the_shadow(lake, source_name), lake.settings.source(source_name)
     check_promotion(lake, shadow)
@@ -114,7 +116,7 @@ def _words(ask: Ask) -> str:
 
 
 def _copy(spark: "SparkSession", lake: Lake, ask: Ask) -> None:
-    """Give the shadow the bronze of its windows, and from silver's other windows the events of the tables."""
+    """Copy the bronze of the requested windows for the shadow, and the tables' events in all other silver windows."""
     name = shadow_source(ask.source)
     for layer in ("bronze", "silver", "quarantine"):
         lake.ensure(f"{layer}.{name}")

@@ -1,4 +1,4 @@
-"""A small shop whose database emits change messages and knows its true contents at every point; independent of Retable.
+"""A simulated shop, independent of Retable: its database writes change messages and knows its true contents.
 
     from retable.simulate import FORMATS, Delivery, deliver, simulate, streamx_json, write_objects
 
@@ -7,11 +7,11 @@
     windows = deliver(stream, chance, Delivery(partitions=3, windows=4, late=0.1, repeated=0.1, shuffled=True))
     names = write_objects(windows, folder)                       # the windows' names: ["20260301T0000Z", …]
     history.truth().rows("orders")                               # as `retable rows --format jsonl`, read as JSON
-    history.truth_up_to(windows[0][-1].position)                 # after that message's place in the binlog
+    history.truth_up_to(windows[0][-1].position)                 # the contents after this message's binlog position
 
-`simulate(kinds=…)` takes names of ROW_KINDS, DDL_KINDS and HELD_KINDS; a name given twice is chosen twice as often.
-`history.holds()` gives the positions of statements that Retable is documented to hold on. `FORMATS` says for each
-format what it can express, and what settings must declare of tables if it does not.
+`simulate(kinds=…)` takes names of ROW_KINDS, DDL_KINDS and HELD_KINDS. A name given twice is chosen twice as often.
+`history.holds()` returns the positions of the statements at which, by its documentation, Retable holds a table.
+`FORMATS` says what each format can express, and what settings must declare of tables because its messages do not.
 """
 
 from retable.simulate.actions.play import DDL_KINDS, HELD_KINDS, LOADED, ROW_KINDS, simulate

@@ -1,4 +1,4 @@
-"""The source of all choices: any object with `random.Random`'s methods, so that a test can replay and shrink."""
+"""The source of all random choices of the simulator. Hypothesis can be the source, so that a test can shrink them."""
 
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
@@ -7,22 +7,22 @@ Item = TypeVar("Item")
 
 
 class Chance(Protocol):
-    """The one draw that the simulator makes; `random.Random(seed)` and Hypothesis' `st.randoms()` have it."""
+    """What the simulator needs of a random source: `random.Random` and Hypothesis' `st.randoms()` have this method."""
 
     def randrange(self, start: int, stop: int, /) -> int: ...
 
 
 def pick(chance: Chance, items: Sequence[Item]) -> Item:
-    """Choose one item; the first is the simplest, to which a shrinking test returns."""
+    """Return one item at random. A test that shrinks prefers the first item, so the simplest item should be first."""
     return items[chance.randrange(0, len(items))]
 
 
 def hits(chance: Chance, share: float) -> bool:
-    """Return True in this share of the cases; a shrinking test returns to False."""
+    """Return True with the probability `share`, from 0 to 1. A test that shrinks prefers False."""
     return chance.randrange(0, 1000) >= 1000 - share * 1000
 
 
 def shuffled(chance: Chance, items: Sequence[Item]) -> list[Item]:
-    """Give the items in any order; a shrinking test returns to the given order."""
+    """Return the items in a random order. A test that shrinks prefers the given order."""
     rest = list(items)
     return [rest.pop(chance.randrange(0, len(rest))) for _ in range(len(rest))]

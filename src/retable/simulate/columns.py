@@ -5,7 +5,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 Value = int | float | Decimal | str | bytes | date | datetime | None
-"""A value of a row. A DATETIME is a datetime without a zone, a TIMESTAMP one in UTC; an ENUM is its label."""
+"""A value of a row. A DATETIME is a datetime without a zone, a TIMESTAMP a datetime in UTC, an ENUM its label."""
 
 Row = tuple[Value, ...]
 
@@ -14,7 +14,7 @@ INTEGER_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigin
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A declared type: `ColumnType("decimal", (12, 2))`; `str` gives MySQL's own spelling."""
+    """A declared type, as `ColumnType("decimal", (12, 2))`. `str` gives MySQL's text. Only an ENUM has `labels`."""
 
     base: str
     arguments: tuple[int, ...] = ()
@@ -27,7 +27,7 @@ class ColumnType:
 
     @property
     def scale(self) -> int:
-        """Digits after the point of a decimal, or of the seconds of a time."""
+        """The number of digits after the point: of a decimal, or of the seconds of a time."""
         return self.arguments[-1] if self.arguments else 0
 
     @property
@@ -36,7 +36,7 @@ class ColumnType:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The least and the greatest value of a whole number's type."""
+        """The least and the greatest value of an integer type."""
         bits = INTEGER_BITS[self.base]
         return (0, 2**bits - 1) if self.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
@@ -53,17 +53,17 @@ class Column:
 
     @property
     def filled(self) -> Value:
-        """The value in rows older than the column: its default, or MySQL's implicit one of a NOT NULL column."""
+        """The value of existing rows when the column is added: its default, or MySQL's implicit default if NOT NULL."""
         return self.default if self.has_default or self.nullable else implicit_default(self.type)
 
 
 def quoted(text: str) -> str:
-    """Write text as an SQL literal that reads the same with and without backslash escapes."""
+    """Return text as an SQL literal that means the same with and without backslash escapes."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def implicit_default(kind: ColumnType) -> Value:
-    """MySQL's implicit default of a NOT NULL column; for dates it is not a valid date."""
+    """Return MySQL's implicit default of a NOT NULL column. Raise ValueError for dates: theirs is not a valid date."""
     if kind.is_whole:
         return 0
     match kind.base:
@@ -77,4 +77,4 @@ def implicit_default(kind: ColumnType) -> Value:
             return b""
         case "varchar":
             return ""
-    raise ValueError(f"a NOT NULL {kind} needs a default")
+    raise ValueError(f"a NOT NULL column of the type {kind} needs a default")

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from retable.simulate.columns import Column, Row
 
 RowKey = Hashable
-"""The identity of a row: the values of its key, or in a table without a key its hidden row id."""
+"""The identity of a row: the values of its key. In a table without a key it is the hidden row id."""
 
 
 @dataclass(slots=True)
 class Table:
-    """The present state of a table; `keys` are the primary key's columns, empty for a table without a key."""
+    """The present state of a table. `keys` has the names of the primary key's columns; it may be empty."""
 
     columns: tuple[Column, ...]
     keys: tuple[str, ...]
@@ -21,7 +21,7 @@ class Table:
         return Table(self.columns, self.keys, dict(self.rows))
 
     def column(self, name: str) -> Column | None:
-        """Find a column; MySQL's column names ignore case."""
+        """Return the column with this name, or None. MySQL's column names ignore case."""
         return next((column for column in self.columns if column.name.lower() == name.lower()), None)
 
     def key_places(self) -> tuple[int, ...]:

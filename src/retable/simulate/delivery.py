@@ -1,4 +1,4 @@
-"""What a queue does to a stream: partitions, offsets, repetitions, delays, and windows as files."""
+"""Deliver a stream as a queue does, with partitions, offsets, repetitions and delays; write its windows as files."""
 
 import json
 from base64 import b64encode
@@ -21,11 +21,12 @@ FIRST_HOUR = datetime(2026, 3, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """How a queue delivers. Shares are between 0 and 1, of the messages.
+    """How a queue delivers messages. `late` and `repeated` are shares of the messages, between 0 and 1.
 
-    `late` messages come in a later window than their own; `repeated` ones come a second time, in the same window or a
-    later one. `shuffled` windows have lost their order. A statement is late only if `late_ddl` says so: it then comes
-    after rows that were written after it. Heartbeats and the full load are never late.
+    A late message comes in a later window than without the delay. A repeated message comes twice, the second time in
+    the same window or a later window. If `shuffled` is true, the messages of a window are in random order. Heartbeats
+    and messages of the full load are never late. Statements are late only if `late_ddl` is true. Then rows that were
+    written after the statement may come before it. If `spread` is "key", the message key decides the partition.
     """
 
     partitions: int = 1
@@ -39,7 +40,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A message in the queue; `position` is the binlog's, for tests."""
+    """A message in the queue. `position` is its position in the binlog; only tests use it."""
 
     topic: str
     partition: int
@@ -51,7 +52,7 @@ class Record:
     headers: tuple[tuple[str, str], ...] = ()
 
     def line(self) -> str:
-        """The record as a line of the layout `kafka_dump`; bytes that are not text are base64."""
+        """Return the record as a line of the layout `kafka_dump`. A value of bytes is written in base64."""
         address = {"topic": self.topic, "partition": self.partition, "offset": self.offset}
         if isinstance(self.value, bytes):
             value: dict[str, str | None] = {"value_base64": b64encode(self.value).decode()}
@@ -74,13 +75,13 @@ def deliver(
 ) -> Windows:
     """Put the messages into a queue and read it window by window.
 
-    `cuts` are the positions among the messages at which windows end; without them `delivery.windows` random ones, some
-    windows empty. Offsets rise by one in each partition. InvalidSetting if the stream's order is that of the queue and
-    the delivery would change it.
+    `cuts` has the index of the first message after each window, except the last window. If it is None, the stream is
+    cut at random into `delivery.windows` windows, of which some may be empty. Offsets rise by one in each partition.
+    Raise InvalidSetting if only the queue orders the stream and the delivery would change this order.
     """
     delivery = delivery or Delivery()
     if stream.by_offset and delivery != Delivery(windows=delivery.windows):
-        raise InvalidSetting(f"only the queue orders {stream.format}: it needs one partition, no message late or twice")
+        raise InvalidSetting(f"only the queue orders {stream.format}: deliver it to one partition, with no delays")
     if cuts is None:
         cuts = sorted(chance.randrange(0, len(stream.messages) + 1) for _ in range(delivery.windows - 1))
     windows = _cut(stream.messages, cuts)
@@ -92,14 +93,17 @@ def deliver(
 
 
 def hour_cuts(stream: Stream, start_ms: int, hours: int) -> list[int]:
-    """The ends of the hours that begin at `start_ms`; messages after the last end belong to the last hour."""
+    """Return the `cuts` for `deliver` that end windows at full hours. The first hour begins at `start_ms`.
+
+    Messages after the last hour belong to the last hour.
+    """
     hour_ms = _HOUR // timedelta(milliseconds=1)
     ends = [start_ms + hour * hour_ms for hour in range(1, hours)]
     return [bisect_left(stream.messages, end, key=lambda message: message.time_ms) for end in ends]
 
 
 def write_objects(windows: Windows, folder: Path, first: datetime = FIRST_HOUR, name: str = "shop") -> list[str]:
-    """Write each window as an object whose name shows its hour, from `first` on; gives the names of the windows."""
+    """Write each window as a file whose name contains its hour, from `first` on. Return the names of the windows."""
     folder.mkdir(parents=True, exist_ok=True)
     names = []
     for number, window in enumerate(windows):
@@ -115,7 +119,7 @@ def _cut(messages: Sequence[Message], cuts: Sequence[int]) -> list[list[Message]
 
 
 def _disturbed(windows: list[list[Message]], chance: Chance, delivery: Delivery) -> list[list[Message]]:
-    """One draw decides whether a message is late, and whether it is repeated; 0 is neither."""
+    """One random number decides whether a message is late, and whether it is repeated. For 0 it is neither."""
     moved: list[list[Message]] = [[] for _ in windows]
     waits = {"row", "mark", "statement"} if delivery.late_ddl else {"row", "mark"}
     for number, window in enumerate(windows):
@@ -130,7 +134,7 @@ def _disturbed(windows: list[list[Message]], chance: Chance, delivery: Delivery)
 
 
 def _queued(windows: list[list[Message]], chance: Chance, delivery: Delivery, topic: str) -> Windows:
-    """Give addresses; the broker's timestamp never goes back in a partition."""
+    """Give each message a partition and an offset. The broker's timestamp never goes back in a partition."""
     ends: list[Record | None] = [None] * delivery.partitions
     queued: Windows = []
     for window in windows:

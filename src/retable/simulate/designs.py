@@ -1,4 +1,4 @@
-"""The tables that a shop begins with, and the columns that are added and dropped."""
+"""The tables that a shop begins with, and the columns and tables that it can add."""
 
 from decimal import Decimal
 
@@ -67,7 +67,7 @@ DESIGNS: dict[str, tuple[tuple[Column, ...], tuple[str, ...]]] = {
         ("sku",),
     ),
 }
-"""The five tables: columns and key. `events` has no key, so equal rows occur in it."""
+"""The columns and the key of each of the five tables. `events` has no key, so it can have equal rows."""
 
 ADDED_NAMES = ("colour", "weight_g", "Tags", "order", "数量", "group", "rating", "Extra_Info")
 ADDED_TYPES = (
@@ -80,18 +80,21 @@ _DATED = ("date", "datetime", "timestamp")
 
 
 def declared_by_settings_only(kind: ColumnType) -> bool:
-    """Say whether the gold type stays open in messages that name only a family of types, as in streamx_json."""
+    """Return whether only settings can declare the gold type of a column of this type.
+
+    Messages of streamx_json, for example, name only a family of types.
+    """
     return kind.is_whole or kind.base in ("decimal", *_DATED)
 
 
 def designed(name: str) -> Table:
-    """A table of the shop without rows."""
+    """Return a table of `DESIGNS`, without rows."""
     columns, keys = DESIGNS[name]
     return Table(columns, keys)
 
 
 def new_column(chance: Chance, name: str) -> Column:
-    """A column to add: nullable, with a default, or NOT NULL without a default, which MySQL fills by itself."""
+    """Return a random column to add: nullable, with a default, or NOT NULL with MySQL's implicit default."""
     kind, way = pick(chance, ADDED_TYPES), chance.randrange(0, 4)
     if way == 0 or (way == 3 and kind.base in _DATED):
         return Column(name, kind)
@@ -101,7 +104,7 @@ def new_column(chance: Chance, name: str) -> Column:
 
 
 def _default(kind: ColumnType, number: int) -> Value:
-    """A default that a literal of SQL can spell without escapes."""
+    """Return a default that an SQL literal can contain without escapes."""
     match kind.base:
         case "varbinary":
             return b"blob"[: kind.arguments[0]]

@@ -1,4 +1,4 @@
-"""The history of the shop: the loaded tables, and every entry of its log since."""
+"""The history of the shop: the tables of the full load, and every entry of the log after it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from retable.simulate.truth import Truth
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowChange:
-    """One row of one binlog event; rows of one `event` were changed by one statement.
+    """The change of one row. Rows with the same `event` were changed by one statement.
 
-    `columns` and `keys` are the table's at that time. `row_id` is the hidden row id in a table without a key, else
-    None. `position` is the position in the binlog, unique and rising; `time_ms` is the source's clock, epoch
-    milliseconds.
+    `columns` and `keys` are the columns and the key of the table at that time. `row_id` is the hidden row id in a table
+    without a key, else None. `position` is the position in the binlog, unique and rising. `time_ms` is the time by the
+    source's clock, in epoch milliseconds.
     """
 
     position: int
@@ -46,7 +46,11 @@ class RowChange:
 
 
 class Statement(Protocol):
-    """The effect of a DDL statement. `kind` is Canal's word for it; producers file it under the name `table`."""
+    """The effect of a DDL statement.
+
+    `kind` is Canal's name for this kind of statement. Messages name `table` as the statement's table. `touched` has all
+    tables that it changes. `holds` says whether Retable is documented to hold the table at it.
+    """
 
     @property
     def kind(self) -> str: ...
@@ -65,7 +69,7 @@ class Statement(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StatementRun:
-    """One DDL statement; `text` is as it was typed, without the database's name if that was in use."""
+    """One executed DDL statement. `text` is as typed: table names may be without the database's name."""
 
     position: int
     time_ms: int
@@ -94,7 +98,7 @@ class TransactionMark:
         return frozenset()
 
     def apply(self, tables: Tables) -> None:
-        """Rows count one by one: gold has no transactions."""
+        """Change nothing: the rows of a transaction are applied one by one, because gold has no transactions."""
 
 
 Entry = RowChange | StatementRun | TransactionMark
@@ -102,9 +106,10 @@ Entry = RowChange | StatementRun | TransactionMark
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All that happened in the database `database`: `loaded` is the state before the log, `entries` the log.
+    """All that happened in one database. `loaded` has the tables before the log begins, `entries` is the log.
 
-    `loaded_at_ms` and `ended_at_ms` are its begin and end by the source's clock. `kinds` counts the actions by name.
+    `loaded_at_ms` and `ended_at_ms` are the begin and the end of the log by the source's clock, in epoch milliseconds.
+    `kinds` counts the actions by name.
     """
 
     database: str
@@ -115,11 +120,11 @@ class History:
     kinds: Counter[str]
 
     def truth(self) -> Truth:
-        """The database at the end."""
+        """Return the contents of the database at the end."""
         return self.truth_up_to(self.entries[-1].position if self.entries else 0)
 
     def truth_up_to(self, position: int) -> Truth:
-        """The database after all entries up to and including this position; 0 is only the full load."""
+        """Return the contents after all entries up to and including this position. 0 means only the full load."""
         replay = _Replay(self.loaded)
         for entry in self.entries:
             if entry.position > position:
@@ -128,7 +133,7 @@ class History:
         return Truth(replay.tables, replay.dropped)
 
     def truths(self) -> Iterator[tuple[int, Truth]]:
-        """The database after the full load (position 0) and after every entry, each as a separate value."""
+        """Yield each position with the contents after it: first the full load (position 0), then every entry."""
         replay = _Replay(self.loaded)
         frozen = copied(self.loaded)
         yield 0, Truth(frozen, frozenset())
@@ -139,9 +144,9 @@ class History:
             yield entry.position, Truth(frozen, replay.dropped)
 
     def holds(self) -> dict[int, str]:
-        """The statements that Retable is documented to hold on: position, and the name of the table at that time.
+        """Return the positions of statements at which Retable is documented to hold a table, with the table's name.
 
-        Gold then shows that table as `truth_up_to(position - 1)` has it.
+        Gold then shows the table as in `truth_up_to(position - 1)`.
         """
         return {
             entry.position: entry.statement.table
@@ -151,7 +156,7 @@ class History:
 
 
 def loaded_rows(history: History) -> Iterator[RowChange]:
-    """The rows that existed before the log, each as an insert at position 0, at the history's begin."""
+    """Yield the rows that existed before the log. Each is an insert at position 0 and at the time `loaded_at_ms`."""
     for name, table in history.loaded.items():
         for key, row in table.rows.items():
             row_id = key if isinstance(key, int) else None

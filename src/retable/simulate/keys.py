@@ -1,4 +1,4 @@
-"""Keys that no row has yet, and rows with other values under the same key."""
+"""Make the keys and rows of the simulated tables from numbers."""
 
 from decimal import Decimal
 
@@ -12,7 +12,7 @@ _HIGH = 1 << 63
 
 
 def row_with_key(table: Table, key: RowKey, seed: int) -> Row:
-    """Make a row under this key; a table without key columns ignores the key."""
+    """Return a row with this key and with values made from `seed`. In a table without a key, the key is ignored."""
     row = row_values(table.columns, seed)
     if not isinstance(key, tuple):
         return row
@@ -21,7 +21,7 @@ def row_with_key(table: Table, key: RowKey, seed: int) -> Row:
 
 
 def numbered_key(table: Table, number: int) -> RowKey:
-    """The key of this number; a composite key counts in its last column first, as the lines of an order do."""
+    """Return the key with this number. In a composite key the last column rises fastest, as the lines of an order."""
     kinds = [table.columns[place].type for place in table.key_places()]
     if len(kinds) == 1:
         return (key_value(kinds[0], number),)
@@ -30,7 +30,7 @@ def numbered_key(table: Table, number: int) -> RowKey:
 
 
 def key_value(kind: ColumnType, number: int) -> Value:
-    """The value of this number in a key; those of a BIGINT UNSIGNED pass 2^63 now and then."""
+    """Return the key value with this number. Every third value of a BIGINT UNSIGNED is 2^63 or more."""
     if kind.is_whole:
         _, most = kind.bounds
         return _HIGH + number if most > _HIGH and number % 3 == 2 else 1 + number % most
@@ -40,7 +40,7 @@ def key_value(kind: ColumnType, number: int) -> Value:
 
 
 def changed_row(table: Table, row: Row, seed: int) -> Row:
-    """The row with other values outside its key: in at least one column, if it has such a column."""
+    """Return the row with a new value in at least one column outside its key. Without such a column, return the row."""
     keys = table.key_places()
     free = [at for at in range(len(row)) if at not in keys]
     if not free:

@@ -1,4 +1,4 @@
-"""What settings must declare of the shop's tables, because no statement or message does."""
+"""What settings must declare of the shop's tables, because neither statements nor messages declare it."""
 
 from dataclasses import dataclass
 
@@ -13,20 +13,21 @@ Types = dict[str, ColumnType]
 
 @dataclass(frozen=True, slots=True)
 class TableSetting:
-    """Settings of a table: its key, if they must name it, and gold types of columns."""
+    """The settings of one table: its key columns, if settings must name them, and the gold types of columns."""
 
     keys: tuple[str, ...]
     types: dict[str, str]
 
 
 TableSettings = dict[str, TableSetting]
-"""By the table's name."""
+"""The settings of tables, by the table's name with its database."""
 
 
 def type_settings(history: History) -> dict[str, dict[str, str]]:
-    """The gold types of columns of loaded tables that streamx_json leaves open: column to type, by `database.table`.
+    """Return the gold types that streamx_json does not declare, for columns of the tables of the full load.
 
-    A table is listed under every name that it had; a column that is widened has the widest type from the beginning.
+    The result has, by `database.table`, the gold type of each column. A renamed table is under each of its names. A
+    column that is widened later has the widest type from the beginning.
     """
     tables = copied(history.loaded)
     found: dict[str, Types] = {name: _open_types(table) for name, table in tables.items()}
@@ -46,9 +47,9 @@ def type_settings(history: History) -> dict[str, dict[str, str]]:
 
 
 def loaded_settings(history: History, schema: str | None = None) -> TableSettings:
-    """Key and gold types of every column of the loaded tables, for a format that contains neither.
+    """Return the key and all gold types of the tables of the full load, for a format whose messages have neither.
 
-    By `database.table`, or by `database.schema.table` if the format names a `schema`.
+    The result is by `database.table`, or by `database.schema.table` if the format has a `schema`.
     """
     prefix = history.database if schema is None else f"{history.database}.{schema}"
     return {
@@ -72,7 +73,7 @@ def _room(kind: ColumnType) -> tuple[int, tuple[int, ...]]:
 
 
 def gold_type(kind: ColumnType) -> str:
-    """The gold type of a declared type, as settings spell it."""
+    """Return the gold type of a declared type, as settings write it."""
     match kind.base:
         case "double":
             return "double"

@@ -1,4 +1,4 @@
-"""The shop at work: its tables, its clock and its log. Its actions are in `actions`."""
+"""The database of the shop while it runs: its tables, its clock and its log. Its actions are in `actions`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -26,9 +26,9 @@ _FIRST_ROW_ID = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The source's clock, epoch milliseconds: it advances by `pace_ms` per action on average, and may end.
+    """The source's clock, in epoch milliseconds. It advances by `pace_ms` on average before each action.
 
-    Actions for which no time is left happen at the end.
+    It stops at `end_ms`: all later actions happen at this time. If `end_ms` is None, it never stops.
     """
 
     start_ms: int = START_MS
@@ -37,9 +37,9 @@ class Clock:
 
 
 class Shop:
-    """A database at work. Every draw comes from `chance`, so equal draws make equal histories.
+    """A running database that writes a log. All random choices come from `chance`, so equal choices give equal logs.
 
-    `loaded` names the tables that exist, with `rows` rows each, before the log begins.
+    Before the log begins, the tables named in `loaded` exist, with `rows` rows each.
     """
 
     def __init__(self, chance: Chance, clock: Clock, loaded: Collection[str], rows: int, database: str) -> None:
@@ -58,7 +58,7 @@ class Shop:
         self._loaded = copied(self.tables)
 
     def history(self) -> History:
-        """All that happened so far, as a value."""
+        """Return all that happened so far."""
         times = (self._clock.start_ms, max(self._now_ms, self._clock.end_ms or 0))
         return History(self.database, *times, self._loaded, tuple(self._entries), Counter(self.kinds))
 
@@ -67,12 +67,12 @@ class Shop:
         return self.chance.randrange(0, _SEEDS)
 
     def pick_table(self, fits: Callable[[Table], bool] = lambda _: True) -> str | None:
-        """Choose among the tables that fit; None if none does."""
+        """Return the name of a random table for which `fits` is true, or None if there is no such table."""
         names = [name for name, table in self.tables.items() if fits(table)]
         return pick(self.chance, names) if names else None
 
     def pick_rows(self, name: str, most: int = 1) -> list[RowKey]:
-        """Choose adjacent rows, in their order; no more than there are."""
+        """Return the keys of `most` adjacent rows, in their order. If the table has fewer rows, return all."""
         rows = self.tables[name].rows
         at = self.chance.randrange(0, max(1, len(rows) - most + 1))
         return list(islice(rows, at, at + most))
@@ -82,7 +82,7 @@ class Shop:
 
     # --- making rows -----------------------------------------------------------------------------------------------
     def fresh_key(self, name: str) -> RowKey:
-        """A key that no row has: the next one, or in every fourth case that of a deleted row."""
+        """Return a key that no row has: the next key, or in every fourth case the key of a deleted row."""
         table = self.tables[name]
         if not table.keys:
             return self.next_row_id()
@@ -98,24 +98,24 @@ class Shop:
         return key
 
     def new_row(self, name: str) -> Row:
-        """A row for INSERT; a table without a key has so few different rows that equal ones occur."""
+        """Return a row to insert. A table without a key has only a few different rows, so that equal rows occur."""
         table = self.tables[name]
         seed = self.seed()
         return row_with_key(table, self.fresh_key(name), seed) if table.keys else row_with_key(table, 0, seed % _FEW)
 
     def changed(self, name: str, key: RowKey) -> Row:
-        """The row with other values under the same key."""
+        """Return the row of this key with new values and the same key."""
         table = self.tables[name]
         return changed_row(table, table.rows[key], self.seed() if table.keys else self.seed() % _FEW)
 
     def moved(self, name: str, key: RowKey, to: RowKey) -> Row:
-        """The row under another key."""
+        """Return the row of the key `key` with the new key `to` and the same other values."""
         table = self.tables[name]
         held = dict(zip(table.key_places(), to, strict=True)) if isinstance(to, tuple) else {}
         return tuple(held.get(at, value) for at, value in enumerate(table.rows[key]))
 
     def next_row_id(self) -> int:
-        """Number a row of a table without a key, as the server does internally."""
+        """Return a new hidden row id for a table without a key, as the server makes it."""
         self._row_id += 1
         return self._row_id
 
@@ -130,7 +130,7 @@ class Shop:
 
     @contextmanager
     def transaction(self) -> Iterator["Transaction"]:
-        """Commit and log the changes made inside; a transaction that changed nothing leaves no trace."""
+        """Commit and log the changes that are made in the `with` block. A transaction without changes is not logged."""
         self._transactions += 1
         transaction = Transaction(self, self._transactions)
         yield transaction
@@ -146,7 +146,7 @@ class Shop:
             self._gone[change.table].append(self.tables[change.table].key_of(change.before, change.row_id))
 
     def execute(self, statement: Statement, text: str) -> None:
-        """Run a DDL statement, which commits by itself."""
+        """Apply and log a DDL statement, outside of a transaction. `text` is its SQL text."""
         statement.apply(self.tables)
         for name in statement.touched:
             self._gone.pop(name, None)
@@ -171,7 +171,7 @@ class Shop:
 
 
 class Transaction:
-    """Row changes that are committed together, or rolled back; each call is one statement and one binlog event."""
+    """Row changes that are committed or rolled back together. Each call is one statement and one binlog event."""
 
     def __init__(self, shop: Shop, number: int) -> None:
         self.number = number
@@ -183,7 +183,7 @@ class Transaction:
         self._run(name, [(None, row) for row in rows])
 
     def update(self, name: str, *changes: tuple[RowKey, Row]) -> None:
-        """Give rows, each named by its key, other values; in a table without a key the row id stays."""
+        """Replace rows. A change has the key of a row and the new row. In a table without a key, the row id stays."""
         self._run(name, changes)
 
     def delete(self, name: str, *keys: RowKey) -> None:

@@ -1,4 +1,4 @@
-"""Spellings of DDL: the same statement with and without backticks, the database's name, lower case, comments."""
+"""Write a DDL statement in several styles: with or without backticks, the database's name, lower case, comments."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -12,7 +12,7 @@ _RESERVED = frozenset({"order", "group"})
 
 @dataclass(frozen=True, slots=True)
 class Pen:
-    """Writes names, words and columns in one style; `style` is a number below STYLES."""
+    """Writes SQL names, keywords and columns in one style. `style` is a number below STYLES."""
 
     database: str
     style: int = 0
@@ -68,7 +68,7 @@ class Pen:
                 return quoted(value)
 
     def place(self, after: str | None, first: bool) -> str:
-        """The position of a column; nothing for the end."""
+        """Return the clause FIRST or AFTER for a column's position. For a column at the end, return an empty text."""
         if first:
             return self.words(" FIRST")
         return "" if after is None else f"{self.words(' AFTER')} {self.name(after)}"

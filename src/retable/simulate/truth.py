@@ -1,4 +1,4 @@
-"""The contents of the shop's database at a point of its history, and how `retable rows` shows them."""
+"""The contents of the shop's database at one position of its history, as `retable rows` must print them."""
 
 import json
 from base64 import b64encode
@@ -16,27 +16,28 @@ Json = int | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The tables by name, each with its columns in order and its rows; `dropped` are the names of dropped tables.
+    """The tables by name, each with its columns in order and its rows. `dropped` has the names of dropped tables.
 
-    A dropped name has no rows: gold keeps such a table, emptied. A renamed table is under its new name.
+    A dropped table has no rows here, because gold keeps the table without rows. A renamed table has its new name.
     """
 
     tables: Mapping[str, Table]
     dropped: frozenset[str]
 
     def names(self) -> list[str]:
-        """Every table that gold may show, dropped ones too."""
+        """Return the name of every table that gold may have, including dropped tables."""
         return sorted({*self.tables, *self.dropped})
 
     def columns(self, name: str) -> list[tuple[str, str]]:
-        """Name and declared type of each column, in order; empty for a dropped table."""
+        """Return the name and the declared type of each column, in order. For a dropped table, return nothing."""
         table = self.tables.get(name)
         return [(column.name, str(column.type)) for column in table.columns] if table else []
 
     def rows(self, name: str, row_id: str | None = None) -> list[dict[str, Json]]:
-        """The rows as `retable rows --format jsonl` gives them, read as JSON; the order has no meaning.
+        """Return the rows as `retable rows --format jsonl` must print them, read as JSON, in no special order.
 
-        In a table without a key the hidden row id is first, if `row_id` names its column.
+        `row_id` is the name of the column for the hidden row id of a table without a key. If it is None, the row id is
+        left out.
         """
         table = self.tables.get(name)
         if table is None:
@@ -49,7 +50,7 @@ class Truth:
         ]
 
     def lines(self, name: str) -> list[str]:
-        """The same as the exact lines that it prints, sorted."""
+        """Return the rows as the exact lines that `retable rows --format jsonl` must print, sorted."""
         return sorted(_line(row) for row in self.rows(name))
 
 
@@ -62,7 +63,7 @@ def _text(value: Json) -> str:
 
 
 def _number(value: float) -> str:
-    """The shortest digits that read back, plain from 10^-6 to 10^10, else with an exponent."""
+    """Return the shortest digits that mean the same number: plain from 10^-6 to 10^10, else with an exponent."""
     digits = Decimal(repr(value))
     if value == 0 or -7 < digits.adjusted() < 10:
         plain = f"{digits:f}"
@@ -74,7 +75,7 @@ def _number(value: float) -> str:
 
 
 def shown(column: Column, value: Value) -> Json:
-    """One value as `retable rows` shows it, if the column has the gold type of its declared type."""
+    """Return a value as `retable rows` prints it, if the column has the gold type of its declared type."""
     match value:
         case None | str() | float():
             return value

@@ -1,6 +1,6 @@
-"""The values of the shop: an endless list for every type, plain values first and difficult ones among the rest.
+"""The values of the shop: for every type a list without end, with simple values first and difficult values later.
 
-Values are numbered instead of drawn: one draw then makes a whole row, which keeps a shrinking test quick.
+A value is chosen by a number, not by a random choice. So one random choice makes a whole row, and tests shrink fast.
 """
 
 from datetime import UTC, date, datetime, timedelta
@@ -50,21 +50,21 @@ _SPREAD = 0x9E3779B1
 
 
 def row_values(columns: tuple[Column, ...], seed: int) -> Row:
-    """Make a row; every seed gives another one, 0 the plainest."""
+    """Return a row with values made from `seed`. Different seeds give different rows; 0 gives the simplest row."""
     return tuple(column_value(column, seed * (2 * at + 1) * _SPREAD >> 7) for at, column in enumerate(columns))
 
 
 def column_value(column: Column, number: int) -> Value:
-    """The value of this number; every sixth of a nullable column is NULL."""
+    """Return the value with this number. In a nullable column, every sixth value is NULL."""
     if column.nullable and number % 6 == 5:
         return None
     return type_value(column.type, number // 2)
 
 
 def type_value(kind: ColumnType, number: int) -> Value:
-    """The value of this number of a type: it fits the type's length, and fractions of seconds end at milliseconds.
+    """Return the value of a type with this number. The value fits the type's length.
 
-    Milliseconds, because streamx_json carries no finer ones.
+    Times have at most milliseconds, because streamx_json does not have more.
     """
     if kind.is_whole:
         return _whole(kind, number)
@@ -85,7 +85,7 @@ def type_value(kind: ColumnType, number: int) -> Value:
             return _clock(kind, number, _WALLS)
         case "timestamp":
             return _clock(kind, number, _MOMENTS).replace(tzinfo=UTC)
-    raise ValueError(f"no values are known of the type {kind}")
+    raise ValueError(f"the simulator has no values of the type {kind}")
 
 
 def _whole(kind: ColumnType, number: int) -> int:
@@ -96,7 +96,7 @@ def _whole(kind: ColumnType, number: int) -> int:
 
 
 def _decimal(kind: ColumnType, number: int) -> Decimal:
-    """The digits are built directly: arithmetic on decimals would round at its context's precision."""
+    """Make the decimal from its digits. Arithmetic on decimals would round to the precision of the decimal context."""
     precision, scale = kind.arguments
     most = 10**precision - 1
     match number % 7:

@@ -1,1 +1,1 @@
-"""Keep tables small and quick to read: few files, few deleted rows, no more history than is needed."""
+"""Keep tables small and fast to read: compact files, expire snapshots, apply retention and remove orphan files."""

@@ -1,7 +1,7 @@
-"""Apply retention: drop old windows of bronze and quarantine whole, and of silver the rows that nothing needs.
+"""Apply retention: drop whole old windows of bronze and quarantine, and rows of silver that are not needed any more.
 
-Before rows leave silver, each gold table records its new retention floor. If a run dies in between, the recorded floors
-are too high, and the next run continues.
+Each gold table records its new retention floor before its rows are dropped from silver. If a run dies in between, the
+recorded floors are too high, and the next run continues.
 """
 
 import json
@@ -29,20 +29,24 @@ from retable.upkeep.retention import Cut, Owner, Stay, plan_floors
 from retable.upkeep.silver_rows import READ, extents, rows_of
 
 STAYS = "retable.stays"
-"""The property of silver that names the tables whose rows before the horizon stay; committed with the drop."""
+"""The property of silver with the identities of the tables whose rows before the horizon were not dropped. The commit
+that drops rows also sets it."""
 
 SetProperty = Callable[[str, str, str], None]
-"""Sets a property of a gold table, by its name."""
+"""A function that sets a property of a gold table. Its arguments are the gold name, the property and the value."""
 
 _WINDOWS = 48
-"""The number of windows that one commit drops."""
+"""The maximum number of windows of silver that one commit drops."""
 
-_MOVED = Stay("its gold changed meanwhile")
+_MOVED = Stay("another run changed its gold table meanwhile")
 
 
 @dataclass(slots=True)
 class Dropped:
-    """What was dropped from a layer; `notes` say which old windows or rows stay, and why."""
+    """What retention dropped from a layer: the number of windows and rows.
+
+    `notes` say which old windows or rows must stay, and why.
+    """
 
     windows: int = 0
     rows: int = 0
@@ -50,7 +54,7 @@ class Dropped:
 
 
 def drop_whole(lake: Lake, layer: KeptLayer, source: str, cut: Cut, run_id: str) -> Dropped:
-    """Drop the windows of bronze or quarantine before the cut, in one commit."""
+    """Drop the windows of bronze or quarantine before the cut, in one commit. Return what was dropped."""
     table, kept, notes = lake.find(f"{layer}.{source}"), cut.kept_from, cut.notes
     if table is None or kept is None or kept == kept_from_of(table):
         return Dropped(notes=notes)
@@ -64,7 +68,10 @@ def drop_whole(lake: Lake, layer: KeptLayer, source: str, cut: Cut, run_id: str)
 def drop_silver(
     lake: Lake, source: SourceSettings, retained: Retained, run_id: str, set_property: SetProperty
 ) -> Dropped:
-    """Drop the row changes of silver before the horizon that gold's rows already contain; statements stay."""
+    """Drop the row changes of silver before the horizon that gold already contains. Return what was dropped.
+
+    DDL statements stay. `set_property` sets a property of a gold table; it records the new retention floors.
+    """
     table, cut = lake.find(f"silver.{source.name}"), retained.cuts["silver"]
     kept = cut.kept_from
     if table is None or kept is None:
@@ -84,7 +91,11 @@ def drop_silver(
 
 
 class _Reader:
-    """Reads the row changes of silver by window; `notes` are files of other kinds, which no process reads."""
+    """Reads the row changes of some files of silver by window.
+
+    `rows` are the files with row changes. `notes` are the files of other kinds than rows and statements, which no
+    process reads.
+    """
 
     def __init__(self, table: Table, tasks: Iterable[FileScanTask]) -> None:
         self.table = table
@@ -100,7 +111,7 @@ class _Reader:
         return sorted({*self.rows, *self.notes})
 
     def read(self, window: str, columns: tuple[str, ...]) -> Iterator[pa.Table]:
-        """The rows of a window, file by file."""
+        """Yield the row changes of a window, one table for each file, with these columns."""
         reader = FileReader(self.table.io, self.table.metadata, columns)
         for task in self.rows.get(window, ()):
             batches = list(reader.read(task))
@@ -116,7 +127,10 @@ class _Reader:
 def _raise_floors(
     lake: Lake, reader: _Reader, known: Mapping[TableName, Owner], through: int, set_property: SetProperty
 ) -> dict[TableName, Stay]:
-    """Raise the floors of gold tables; give the tables whose rows stay, including those that gold does not contain."""
+    """Raise the retention floors of gold tables. Return the tables whose rows must stay, including tables not in gold.
+
+    `through` is the number of the last window up to which all windows are replayed.
+    """
     found = ((window, extents(rows)) for window in reader.windows for rows in reader.read(window, READ))
     floors = plan_floors(found, known, through)
     stays = dict(floors.stays)
@@ -140,7 +154,7 @@ def _drop(
     kept: str,
     run_id: str,
 ) -> Dropped:
-    """Drop the windows in order, several in one commit, and move the horizon with each commit."""
+    """Drop row changes of silver window by window, several windows in one commit. Each commit moves the horizon."""
     dropped = Dropped()
     recorded = {STAYS: json.dumps(sorted({known[name].identity for name in stays if name in known}))}
     names = reader.windows
@@ -161,7 +175,10 @@ def _drop(
 def _window(
     reader: _Reader, stays: Mapping[TableName, Stay], window: str
 ) -> tuple[list[FileScanTask], list[DataFile], int]:
-    """The files of a window to drop, the new file with the rows that stay, and the number of dropped rows."""
+    """Write a new file with the rows of a window that stay.
+
+    Return the files to drop, the new file (none if no row stays), and the number of dropped rows.
+    """
     notes, files = reader.notes.get(window, []), reader.rows.get(window, [])
     names = [name for name, stay in stays.items() if stay.holds(window)]
     rows = reader.read_whole(window) if files and names else None
@@ -175,7 +192,11 @@ def _window(
 
 
 def format_stays(known: Mapping[TableName, Owner], stays: Mapping[TableName, Stay]) -> tuple[str, ...]:
-    """Say whose rows before the horizon stay, by gold name if there is one, and why."""
+    """Return a note for each table whose rows before the horizon stay, with the reason.
+
+    `known` are all tables by name. `stays` has reasons that replace the reasons in `known`. A note has the gold name of
+    the table, or its name in the source if it is not in gold.
+    """
     found = {str(name): stay.reason for name, stay in stays.items() if name not in known}
     for name, owner in known.items():
         stay = stays.get(name, owner.stay)
@@ -185,7 +206,7 @@ def format_stays(known: Mapping[TableName, Owner], stays: Mapping[TableName, Sta
 
 
 def _behind(lake: Lake, table: Table, kept: str) -> list[FileScanTask]:
-    """The files of windows before this one, without the pieces of baselines."""
+    """Return the data files of all windows before the window `kept`, except pieces of baselines."""
     with explained(lake.settings.lake):
         tasks = list(table.scan(row_filter=LessThan(term=Reference("window"), value=literal(kept))).plan_files())
     at = [field.name for field in table.spec().fields].index("window")
@@ -201,7 +222,10 @@ def _commit(
     kept: str,
     run_id: str,
 ) -> None:
-    """Replace files and set properties, in one commit; ConflictError if one of the files disappeared meanwhile."""
+    """Remove the files `gone`, add the files `come`, and set properties, in one commit.
+
+    Raise ConflictError if another process removed one of the files meanwhile.
+    """
     gone, come = list(gone), list(come)
     with explained(lake.settings.lake), table.transaction() as transaction:
         transaction.set_properties(dict(properties))

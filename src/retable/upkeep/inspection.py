@@ -1,4 +1,4 @@
-"""List the tables that upkeep maintains, and read the facts of each from metadata alone."""
+"""List the tables that upkeep maintains, and read the size and history of each table from its metadata only."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _RUN_BRANCH = "retable_"
 
 @dataclass(frozen=True, slots=True)
 class TablePlace:
-    """A table to maintain; tables of ops have no source. `damage`: the error if its metadata cannot be read."""
+    """A table to maintain. `source` is None for ops tables. `damage` is set if its metadata cannot be read."""
 
     name: str
     layer: Layer
@@ -33,7 +33,7 @@ class TablePlace:
 
 
 def places(lake: Lake) -> list[TablePlace]:
-    """Every table of the lake: gold first, because its upkeep pays most, then the layers below it, then ops."""
+    """Return every table of the lake: first gold, whose upkeep helps most, then the tables of sources, then ops."""
     unread: list[DamagedFile] = []
     found = [TablePlace(name, "gold", state.source) for name, state in gold_states(lake, unread.append).items()]
     rows = rows_by_name(read_tables(lake)) if unread else {}
@@ -49,21 +49,24 @@ def places(lake: Lake) -> list[TablePlace]:
 
 
 def choose(known: Sequence[TablePlace], asked: Iterable[str]) -> list[TablePlace]:
-    """The tables that were asked for, by their own name or that of their source; all if nothing was asked for.
+    """Return the tables of `known` that a person asked for, by the name of a table or of a source, or `ops`.
 
-    NotFound names the nearest name.
+    If `asked` is empty, return all. Raise NotFound for an unknown name; the message suggests the most similar name.
     """
     wanted = list(dict.fromkeys(asked))
     names = {place.name for place in known} | {place.source for place in known if place.source} | {"ops"}
     for each in wanted:
         if each not in names:
-            raise NotFound(f"there is no table or source {each!r} to keep{nearest(each, names)}", table=each)
+            raise NotFound(f"there is no table or source {each!r} for upkeep{nearest(each, names)}", table=each)
     chosen = set(wanted)
     return [place for place in known if not chosen or chosen & {place.name, place.source or "ops"}]
 
 
 def facts_of(lake: Lake, place: TablePlace, table: Table) -> TableFacts:
-    """The facts of a table; a window of silver counts as one partition, because its files share one digest."""
+    """Return the facts about a table that upkeep needs, from its metadata.
+
+    A window of silver is treated as one partition, because all of its files share one digest.
+    """
     metadata, current = table.metadata, table.current_snapshot()
     with explained(lake.settings.lake):
         files = tuple(_file(task, place.layer) for task in table.scan().plan_files())

@@ -1,4 +1,4 @@
-"""Remove orphan files: old files in the folder of a table in this warehouse that no metadata file there names."""
+"""Remove orphan files of a table: old files in its folder that no metadata file in the folder names."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -10,25 +10,29 @@ from retable.ledger.relocation.tables import addresses
 
 
 def foreign(warehouse: Warehouse, table: Table) -> str | None:
-    """Why a table must be left alone, judged by its folder: another lake, or a newer catalog, may know its files."""
+    """Return the reason why upkeep must not change a table; None if it may.
+
+    The reason is a problem with the table's folder: another lake, or a newer catalog, may use the files in it.
+    """
     location = table.location()
     if not warehouse.has(location):
-        return f"its folder {location} is not in the warehouse {warehouse.address}"
+        return f"its folder {location} is not in the lake's warehouse {warehouse.address}"
     folder = warehouse.table(location)
     if folder is None:
         return f"its folder {location} has no metadata file"
     if plain_path(table.metadata_location) not in map(plain_path, _addresses(folder.newest)):
         return (
-            f"its folder has newer metadata than the catalog names: {folder.newest[0].address}, not "
-            f"{table.metadata_location}"
+            f"its folder has a newer metadata file ({folder.newest[0].address}) than the catalog names "
+            f"({table.metadata_location})"
         )
     return None
 
 
 def remove_orphans(warehouse: Warehouse, table: Table, before: datetime) -> int:
-    """Remove files of a table's folder written before `before` that no metadata file there names; count them.
+    """Remove the orphan files of a table that were written before `before`. Return their number.
 
-    A metadata file that lost a race does not count: the log of the newest one covers its version but does not name it.
+    An orphan file is a file in the table's folder that no metadata file in the folder names. A metadata file of a
+    failed commit does not count: another metadata file with its version is in the table's metadata log.
     """
     old = {path for path, written in warehouse.files(table.location()) if written < before}
     folder = warehouse.table(table.location())
@@ -43,7 +47,7 @@ def remove_orphans(warehouse: Warehouse, table: Table, before: datetime) -> int:
 
 
 def _counting(folder: TableFolder, table: Table) -> Iterator[MetadataFile]:
-    """The metadata files that count, because a file that they name may still be needed."""
+    """Yield the metadata files of a folder whose files may still be needed: all except those of failed commits."""
     logged = {plain_path(entry.metadata_file) for entry in table.metadata.metadata_log}
     versions = [file.version for file in folder.metadata if plain_path(file.address) in logged]
     for file in folder.metadata:
@@ -53,7 +57,7 @@ def _counting(folder: TableFolder, table: Table) -> Iterator[MetadataFile]:
 
 
 def _owner(path: str) -> str:
-    """The file to which a Hadoop checksum, `.name.crc`, belongs; any other path itself."""
+    """Return the path of the file to which a Hadoop checksum file `.name.crc` belongs. Any other path stays."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/{name[1:-4]}" if name.startswith(".") and name.endswith(".crc") else path
 

@@ -1,4 +1,4 @@
-"""Find, through pyiceberg, how far each layer of a source may be cut, and whose rows before the horizon stay."""
+"""Find how many old windows retention may drop from each layer of a source, and which tables' rows must stay."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,21 +17,25 @@ from retable.replay.inputs.histories import trace_tables
 from retable.settings.sources import SourceSettings
 from retable.upkeep.retention import Cut, Owner, WindowFacts, cut, owners_of, settled_through
 
-_UNSETTLED = "is not replayed with its present content in silver: `retable plan` shows what waits"
+_UNSETTLED = "is not replayed with its present content in silver: `retable plan` shows the waiting windows"
 _OPEN = "has something in quarantine that no person accepted: `retable quarantine list` shows it"
 _BASELINE = "a baseline waits to be replayed: run `retable baseline` again to continue it"
 
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """The retention state of a source: the cut of each layer, and the last window up to which all are settled."""
+    """How far retention may drop the windows of a source.
+
+    `cuts` has the cut of each layer. `through` is the number of the last window up to which all windows are replayed
+    with their present content; -1 if there is no such window.
+    """
 
     cuts: Mapping[KeptLayer, Cut]
     through: int
 
 
 def inspect_retention(lake: Lake, source: SourceSettings, now: datetime) -> Retained:
-    """Find how far each layer of a source may be cut."""
+    """Return how far retention may drop old windows from each layer of a source. Nothing is written."""
     before = {layer: kept_from(lake, layer, source.name) for layer in KEPT_LAYERS}
     ages = {layer: getattr(source.retention, layer) for layer in KEPT_LAYERS}
     if not any(before.values()) and not any(ages.values()):
@@ -44,7 +48,7 @@ def inspect_retention(lake: Lake, source: SourceSettings, now: datetime) -> Reta
 
 
 def unsettled(lake: Lake, source: SourceSettings) -> set[str]:
-    """The windows whose present content in silver is not replayed."""
+    """Return the names of a source's windows whose present content in silver is not replayed."""
     settled = _windows(lake, source, kept_from(lake, "silver", source.name))[1]
     return {name for name, is_settled in settled.items() if not is_settled}
 
@@ -65,13 +69,20 @@ def _windows(lake: Lake, source: SourceSettings, horizon: str | None) -> tuple[l
 
 
 def _waiting_baseline(lake: Lake, source: str) -> str | None:
-    """Why silver must stay as it is while a baseline is not replayed: the rows of a baseline precede all windows."""
+    """Return why silver may not be cut now; None if it may. The reason is a baseline that is not replayed.
+
+    The rows of a baseline come before the rows of all windows.
+    """
     pieces = read_whole_baselines(lake, source).names
     return _BASELINE if pieces - read_stages(lake, source)["replay"].keys() else None
 
 
 def owners(lake: Lake, source: SourceSettings) -> dict[TableName, Owner]:
-    """The table of each name in statements or gold, with the reason why its rows stay; unknown names are left out."""
+    """Return, for each table name in the source, which table has the rows with this name, and why old rows must stay.
+
+    Only names in DDL statements or in gold are included. Raise DamagedFile if the metadata of a gold table cannot be
+    read, and no earlier record of its state exists.
+    """
     known, unread = known_states(lake)
     for error in unread:
         if error.facts.get("table") not in known:

@@ -1,4 +1,4 @@
-"""Plan upkeep for a table of a lake: its facts, and what to do."""
+"""Plan the upkeep of one table of a lake: which files to compact, and which snapshots to expire."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -17,15 +17,16 @@ from retable.upkeep.policy import Partition, Plan, TableFacts, UpkeepRules, plan
 def plan_place(
     lake: Lake, place: TablePlace, now: datetime, rules: UpkeepRules, cuts_of: Callable[[str], Cuts]
 ) -> tuple[TableFacts, Plan]:
-    """Plan for one table; nothing is written. `cuts_of` gives the cuts of a source, which its tables share.
+    """Return the facts about one table, and the plan for its upkeep. Nothing is written.
 
-    In bronze and silver only replayed windows are compacted, so that no running stage is disturbed. A window of silver
-    is compacted only once, because its files then have the digest that gold knows in their names.
+    `cuts_of` returns the consistent cuts of a source. In bronze and silver, only replayed windows are compacted, so
+    that no running stage is disturbed. A window of silver is compacted only once. After that, the names of its files
+    contain the digest that gold has recorded.
     """
     table = lake.load(place.name)
     facts = facts_of(lake, place, table)
     if place.layer == "gold" and (state := state_of(table.metadata)) is not None and state.is_set_back:
-        # # The history of main shows that it was rolled back, so no action is taken before the table is rebuilt.
+        # The main branch was rolled back. Its history shows that, so it must not change before the table is rebuilt.
         return facts, Plan()
     plan = plan_upkeep(facts, _needed(lake, place, cuts_of), now, rules)
     if place.layer not in ("bronze", "silver"):
@@ -37,7 +38,7 @@ def plan_place(
 
 
 def needed_by_freshness(lake: Lake, source: str) -> set[int]:
-    """The snapshots of silver that show when a window was written whose present content is not replayed."""
+    """Return the snapshots of silver that show when windows were written that are not replayed with this content."""
     written = {
         str(snapshot.summary.additional_properties.get("retable.window")): snapshot.snapshot_id
         for snapshot in lake.load(f"silver.{source}").snapshots()

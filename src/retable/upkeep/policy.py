@@ -1,6 +1,6 @@
-"""Decide from a table's metadata which partitions to compact, and which snapshots to expire.
+"""Decide from the facts about a table which partitions to compact, and which snapshots to expire.
 
-Nothing here reads or writes. No action changes a row that a reader sees, and a finished action is not planned again.
+The functions read and write nothing. The planned actions do not change the rows that a reader sees.
 """
 
 import sys
@@ -13,45 +13,47 @@ from pathlib import PurePosixPath
 Partition = tuple[object, ...]
 
 _OPS_ROWS = 100_000
-"""A file of ops with so many rows is not rewritten; otherwise each day would rewrite all of the record."""
+"""A file of an ops table with at least this many rows is not compacted. Otherwise each day would rewrite all files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepRules:
-    """The thresholds for upkeep. Sizes are in bytes; a file is small below three quarters of `target`.
+    """The thresholds for upkeep.
 
-    A file with `many_rows` is not small, whatever its size.
+    `target` is the size of a compacted file, in bytes. A file is small if it is smaller than three quarters of `target`
+    and has fewer than `many_rows` rows. A partition with at least `few_files` small files is compacted. If a table has
+    more than `most_manifests` manifests, they are merged.
     """
 
     target: int = 128 << 20
     many_rows: int = sys.maxsize
     few_files: int = 5
     most_deleted: float = 0.3
-    """The share of deleted rows in a file from which it is rewritten; every reader skips these rows."""
+    """A file is rewritten if at least this fraction of its rows is deleted, because every reader must skip them."""
     most_deletes: int = 5
-    """The number of delete files for one data file from which it is rewritten."""
+    """A data file is rewritten if at least this number of delete files applies to it."""
     most_manifests: int = 24
     keep: timedelta = timedelta(hours=24)
-    """Younger snapshots are never expired, because a reader may use one."""
+    """Snapshots younger than this are never expired, because a reader may use them."""
     orphan_age: timedelta = timedelta(days=3)
-    """Younger files are never removed, because a run may be about to commit them."""
+    """Files younger than this are never removed, because a run may commit them soon."""
 
     @property
     def small(self) -> int:
         return self.target * 3 // 4
 
     def of(self, table: str) -> "UpkeepRules":
-        """The rules for a table of this name."""
+        """Return the rules for the table with this name. Ops tables have another `many_rows`."""
         return replace(self, many_rows=_OPS_ROWS) if table.startswith("ops.") else self
 
     def is_small(self, file: "FileFacts") -> bool:
-        """Whether it is better to rewrite a file together with others."""
+        """Return whether a data file is so small that it should be rewritten together with other files."""
         return file.bytes < self.small and file.rows < self.many_rows
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """A data file: `deleted` of its `rows` are deleted, by `deletes` delete files."""
+    """A data file. `deleted` is the number of its deleted rows; `deletes` is the number of delete files for it."""
 
     path: str
     partition: Partition
@@ -63,7 +65,7 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFacts:
-    """A snapshot and the time at which it was made."""
+    """An Iceberg snapshot: its ID, and the time at which it was made."""
 
     id: int
     made: datetime
@@ -71,7 +73,10 @@ class SnapshotFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
-    """The facts in a table's metadata. `referenced` are the snapshots of its branches and tags."""
+    """The facts from a table's metadata that upkeep needs.
+
+    `current` is the ID of the current snapshot. `referenced` are the IDs of the snapshots of all branches and tags.
+    """
 
     name: str
     location: str
@@ -81,11 +86,11 @@ class TableFacts:
     referenced: frozenset[int] = frozenset()
     manifests: int = 0
     busy: bool = False
-    """The table has the branch of a run, whose writes may be about to become visible."""
+    """True if the table has a branch of a run. The run may publish what it wrote there soon."""
 
     @property
     def counts(self) -> dict[str, int]:
-        """The size of the table, for people; every reader pays for `deleted_rows`."""
+        """The size of the table, as counts by name, to show to people."""
         return {
             "files": len(self.files),
             "bytes": sum(file.bytes for file in self.files),
@@ -100,14 +105,17 @@ class TableFacts:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do with one table. `compact` gives the files to rewrite, for each partition that needs it."""
+    """What upkeep will do with one table.
+
+    `compact` has the files to rewrite, by partition. `expire` are the IDs of the snapshots to expire.
+    """
 
     compact: Mapping[Partition, tuple[FileFacts, ...]] = field(default_factory=dict)
     merge_manifests: bool = False
     expire: tuple[int, ...] = ()
 
     def only(self, partitions: Collection[Partition]) -> "Plan":
-        """The same plan, but compacting only these partitions."""
+        """Return a copy of the plan that compacts only these partitions."""
         return replace(self, compact={each: files for each, files in self.compact.items() if each in partitions})
 
     @property
@@ -116,13 +124,13 @@ class Plan:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How much there is to do."""
+        """The amount of planned work: counts of partitions, files and snapshots."""
         files = sum(len(files) for files in self.compact.values())
         return {"partitions": len(self.compact), "files": files, "snapshots": len(self.expire)}
 
 
 def plan_upkeep(facts: TableFacts, needed: Collection[int], now: datetime, rules: UpkeepRules) -> Plan:
-    """Plan for a table; `needed` are the snapshots that cuts name."""
+    """Return the plan for the upkeep of a table. `needed` are IDs of snapshots that must stay."""
     return Plan(
         compact=worth_compacting(facts.files, rules.of(facts.name)),
         merge_manifests=facts.manifests > rules.most_manifests,
@@ -131,9 +139,9 @@ def plan_upkeep(facts: TableFacts, needed: Collection[int], now: datetime, rules
 
 
 def worth_compacting(files: Iterable[FileFacts], rules: UpkeepRules) -> dict[Partition, tuple[FileFacts, ...]]:
-    """The files to rewrite, by partition, with the rules of Iceberg's own compaction.
+    """Return the files to rewrite, by partition, with the same rules as Iceberg's own compaction.
 
-    A partition needs it if it has several small files, or a file with many deleted rows.
+    A partition is compacted if it has at least `few_files` such files, or a file with many deleted rows.
     """
     groups: dict[Partition, list[FileFacts]] = defaultdict(list)
     for file in files:
@@ -147,19 +155,25 @@ def worth_compacting(files: Iterable[FileFacts], rules: UpkeepRules) -> dict[Par
 
 
 def is_indebted(file: FileFacts, rules: UpkeepRules) -> bool:
-    """Whether readers pay too much for the deleted rows of a file."""
+    """Return whether a file has so many deleted rows or delete files that reading it costs too much."""
     return file.deletes >= rules.most_deletes or (file.deleted > 0 and file.deleted >= file.rows * rules.most_deleted)
 
 
 def expirable(facts: TableFacts, needed: Collection[int], now: datetime, rules: UpkeepRules) -> tuple[int, ...]:
-    """The snapshots to expire: older than `keep`, and not named by main, a branch, a tag or a cut."""
+    """Return the IDs of the snapshots to expire: they are older than `keep`, and nothing names them.
+
+    A snapshot is named if it is current, in a branch or tag, or in `needed`.
+    """
     kept = {facts.current, *facts.referenced, *needed}
     old = (each for each in facts.snapshots if each.made <= now - rules.keep)
     return tuple(each.id for each in old if each.id not in kept)
 
 
 def stands_alone(location: str, others: Iterable[str]) -> bool:
-    """Whether no other table has files in or around this table's folder; otherwise its orphans cannot be known."""
+    """Return whether no other table's folder (`others`) is inside a table's folder, or contains it.
+
+    Otherwise it is not possible to find the table's orphan files.
+    """
     mine = PurePosixPath(_plain(location))
     for other in map(_plain, others):
         theirs = PurePosixPath(other)
@@ -169,6 +183,6 @@ def stands_alone(location: str, others: Iterable[str]) -> bool:
 
 
 def _plain(location: str) -> str:
-    """A location without its scheme: `file:/a`, `file:///a` and `/a` are one folder."""
+    """Return a location without its scheme. `file:/a`, `file:///a` and `/a` are the same folder."""
     _, colon, rest = location.partition(":")
     return "/" + (rest if colon else location).strip("/")

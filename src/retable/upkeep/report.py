@@ -1,4 +1,4 @@
-"""Record upkeep: what it did to each table, and the newest cut with the snapshots of compacted tables."""
+"""Record what upkeep did with each table, and put the new snapshots of compacted tables into the newest cut."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,9 +15,10 @@ from retable.upkeep.inspection import TablePlace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepResult:
-    """What upkeep did with a table: its size before and after, and what was done; `left` says why it was left alone.
+    """What upkeep did with a table. `before`, `after` and `done` are counts by name: its size, and the work done.
 
-    `notes` say what retention could not drop though it is old, and why. `is_damaged`: a file cannot be read.
+    If upkeep skipped the table, `left` is the reason; else it is None. `notes` say which old windows or rows retention
+    could not drop, and why. `is_damaged` is True if upkeep skipped the table because a file cannot be read.
     """
 
     table: str
@@ -32,15 +33,16 @@ class UpkeepResult:
 
 
 def check_damaged(kept: Iterable[UpkeepResult]) -> None:
-    """Check the results; DamagedFile names the tables that were left alone because of a damaged file."""
+    """Raise DamagedFile if upkeep skipped tables because of damaged files. The message names these tables."""
     if names := [each.table for each in kept if each.is_damaged]:
         raise DamagedFile(
-            f"upkeep skipped {', '.join(names)}, because a file is damaged: docs/operations.md (DAMAGED_FILE)"
+            f"upkeep skipped {', '.join(names)}, because files of these tables are damaged; restore the files: "
+            f"docs/operations.md (DAMAGED_FILE)"
         )
 
 
 def record_kept(lake: Lake, kept: UpkeepResult, run_id: str, now: datetime) -> None:
-    """Record in ops.upkeep what was done with a table."""
+    """Append a row to `ops.upkeep` that records what upkeep did with a table."""
     row = UpkeepRow(
         source=kept.source,
         table=kept.table,
@@ -55,10 +57,11 @@ def record_kept(lake: Lake, kept: UpkeepResult, run_id: str, now: datetime) -> N
 
 
 def record_cut(lake: Lake, place: TablePlace, before: int | None, now: datetime) -> None:
-    """Add a revision to the newest cut with the present snapshot of a compacted table.
+    """Record the present snapshot of a compacted gold table in the newest consistent cut, as a new revision.
 
-    Otherwise every later cut would name the old files until the table changes. If the cut does not name the snapshot
-    `before`, a run died before its record; it is left to that run to record.
+    Otherwise all cuts would name the snapshot with the old files until the table changes again. `before` is the
+    snapshot before the compaction. If the newest cut does not name it, a replay died before it recorded its cut. Then
+    nothing is recorded here, because that replay will record its cut when it runs again.
     """
     if place.source is None:
         return

@@ -1,6 +1,6 @@
-"""Decide from facts what retention may drop of a source: the cut of each layer, and whose rows before it stay.
+"""Decide what retention may drop: the old windows of each layer of a source, and which tables' rows must stay.
 
-Nothing here reads or writes.
+The functions read and write nothing.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ from retable.upkeep.silver_rows import Extent
 
 @dataclass(frozen=True, slots=True)
 class WindowFacts:
-    """A recorded window; `waits` says why it cannot be dropped yet, None if nothing prevents it."""
+    """A recorded window. `waits` is the reason why retention may not drop it yet; None if it may."""
 
     name: str
     ordinal: int
@@ -28,20 +28,26 @@ class WindowFacts:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Windows before `kept_from` are dropped; None if none ever was. `because`: why older windows are not dropped."""
+    """Retention drops the windows before `kept_from`. If it is None, it drops no window, and never dropped one.
+
+    `because` is the reason why windows that are old enough must stay; None if there are no such windows.
+    """
 
     kept_from: str | None
     because: str | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Why the cut is not later, for people."""
-        return () if self.because is None else (f"it is old enough to be dropped, but {self.because}",)
+        """Notes for people: why windows that are old enough to be dropped must stay."""
+        return () if self.because is None else (f"more windows are old enough to be dropped, but {self.because}",)
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """Why rows of a table before the horizon stay; if `since` is set, only those of the windows from there on."""
+    """The reason why rows of a table must stay in silver although they are before the horizon.
+
+    If `since` is set, only the rows of this window and of later windows must stay.
+    """
 
     reason: str
     since: str = ""
@@ -50,14 +56,15 @@ class Stay:
         return window >= self.since
 
 
-_UNKNOWN = Stay("no statement and no gold table shows which table they belong to")
-_NOT_BEYOND = Stay("gold has not passed all of them")
+_UNKNOWN = Stay("no DDL statement and no gold table has this name, so it is not known which table the rows belong to")
+_NOT_BEYOND = Stay("the high-water mark of its gold table is lower than the sequence of some of these rows")
 
 
 def cut(windows: Iterable[WindowFacts], age: timedelta | None, now: datetime, before: str | None) -> Cut:
-    """Cut a layer after its last window that ended longer ago than `age`; the cut never moves back before `before`.
+    """Return the cut of a layer: retention drops its windows that ended longer ago than `age`.
 
-    It stops at the first window that waits for something, so everything from there on is complete.
+    If `age` is None, nothing more is dropped. `before` is the `kept_from` of the present cut; the new cut is never
+    earlier. The cut stops at the first window that must wait, so all windows from there on stay complete.
     """
     found, because = before, None
     if age is None:
@@ -73,27 +80,34 @@ def cut(windows: Iterable[WindowFacts], age: timedelta | None, now: datetime, be
 
 
 def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool, shares_a_name: bool) -> Stay | None:
-    """Why old rows of a table before the horizon stay; None if gold's state already contains them."""
+    """Return why a table's rows before the horizon must stay; None if they may go, because gold contains them.
+
+    `is_keyed_by_settings` is True if the settings name the key of the table. `shares_a_name` is True if another table
+    had the same name at some time.
+    """
     if state.hold is not None:
-        return Stay("it is held, and needs them to catch up")
+        return Stay("the table is held, and needs these rows when the hold is released")
     if state.is_set_back:
-        return Stay("its main branch was rolled back, and it is written again from them")
+        return Stay("its main branch was rolled back, and a rebuild needs these rows")
     if not state.keys:
-        return Stay("it has no key: its rows are counted")
+        return Stay("the table has no key, so Retable counts equal rows and needs all of them")
     if history.shards:
-        return Stay("several tables go into it, each with a separate order")
+        return Stay("several source tables go into this table, and each of them has a separate order")
     rekeyed = (at for at in history.key_changes if state.truncated_at is None or state.truncated_at < at)
     if any(rekeyed) and not is_keyed_by_settings:
-        return Stay("its key changed: its rows are read under the key of their time")
+        return Stay("its key changed, and old rows are read with the key that they had")
     if shares_a_name:
-        return Stay("another table had its name")
+        return Stay("another table had the same name")
     if state.pending:
-        return Stay("half of an update waits for the other", min(state.pending.values()))
+        return Stay("one half of an update waits for the other half", min(state.pending.values()))
     return None
 
 
 def settled_through(windows: Sequence[WindowFacts], is_settled: Mapping[str, bool]) -> int:
-    """The number of the last window up to which the present content of silver is replayed; -1 if there is none."""
+    """Return the number of the last window up to which all windows are replayed with their present content.
+
+    Return -1 if there is no such window. `is_settled` says, by window, whether the window is replayed.
+    """
     through = -1
     for window in windows:
         if not is_settled.get(window.name):
@@ -104,7 +118,10 @@ def settled_through(windows: Sequence[WindowFacts], is_settled: Mapping[str, boo
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The table whose rows have a name: its identity, and its gold name and state if gold has the table."""
+    """The table to which rows with a table name belong. `gold` and `state` are None if it is not in gold.
+
+    `stay` is the reason why its rows before the horizon must stay; None if they may be dropped.
+    """
 
     identity: str
     gold: str | None
@@ -115,7 +132,10 @@ class Owner:
 def owners_of(
     histories: Iterable[TableHistory], states: Mapping[str, GoldState], settings: Settings
 ) -> dict[TableName, Owner]:
-    """The table of each name in the histories, with the reason why its rows stay."""
+    """Return, by table name, the table to which rows with this name belong. The names come from the histories.
+
+    `states` are the states of gold tables, by gold name.
+    """
     known = {history.identity: history for history in histories}
     golds = {state.identity: name for name, state in states.items()}
     holders: dict[TableName, set[str]] = defaultdict(set)
@@ -128,7 +148,7 @@ def owners_of(
         state = None if gold is None else states[gold]
         shares = any(len(holders[name]) > 1 for name in history.names)
         by_settings = bool(settings.rules(history.name).keys)
-        stay = Stay("gold has no table of it") if state is None else stay_of(state, history, by_settings, shares)
+        stay = Stay("it is not in gold") if state is None else stay_of(state, history, by_settings, shares)
         for name in history.names:
             found.setdefault(name, Owner(identity, gold, state, stay))
     return found
@@ -136,7 +156,10 @@ def owners_of(
 
 @dataclass(frozen=True, slots=True)
 class Floors:
-    """The retention floors to raise, by gold name, and whose rows stay, including those that gold does not contain."""
+    """The new retention floors of gold tables (`raised`, by gold name), and the tables whose rows must stay (`stays`).
+
+    `stays` also has tables that are not in gold.
+    """
 
     raised: Mapping[str, RetentionFloor]
     stays: Mapping[TableName, Stay]
@@ -145,7 +168,12 @@ class Floors:
 def plan_floors(
     windows: Iterable[tuple[str, Mapping[TableName, Extent]]], known: Mapping[TableName, Owner], through: int
 ) -> Floors:
-    """Plan with the extents of the rows of old windows; all of these rows except those that stay will be dropped."""
+    """Return the new retention floors, and the tables whose rows must stay.
+
+    `windows` has, for each window before the horizon, the extent of the rows of each table name. All these rows will be
+    dropped, except rows that must stay. `known` has the table of each name. `through` is the number of the last window
+    up to which all windows are replayed.
+    """
     stays = {name: owner.stay for name, owner in known.items() if owner.stay is not None}
     goes: dict[str, list[Extent]] = defaultdict(list)
     for window, found in windows:
@@ -166,7 +194,10 @@ def plan_floors(
 
 
 def _raise(state: GoldState, extents: Iterable[Extent], through: int) -> RetentionFloor | None:
-    """The floor after rows with these extents are dropped too; None if gold has not passed all of them."""
+    """Return the retention floor of a gold table after rows with these extents are dropped, too.
+
+    Return None if some of these rows have a greater sequence than the table's high-water mark.
+    """
     before = state.floor
     last = {} if before is None else dict(before.dropped)
     partial = before is not None and before.partial

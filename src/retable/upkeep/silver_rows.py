@@ -1,4 +1,4 @@
-"""Rows of silver by the table that their messages name: their extents, and the selection of those that stay."""
+"""Rows of silver, grouped by the table that their messages name: find their greatest sequences, and select rows."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from retable.model.sequence import Sequence
 
 NAME = ("database", "schema", "table")
 READ = (*NAME, "sequence", "part", "partial_after")
-"""The columns that are read to find the extent of rows."""
+"""The columns of silver that `extents` needs."""
 
 _PLACE = ("epoch", "hi", "lo")
 _BETWEEN = "\x00"
@@ -19,14 +19,17 @@ _BETWEEN = "\x00"
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The extent of rows: their greatest sequence of each partition; `partial`: some are partial images."""
+    """How far some rows of one table extend: `last` is their greatest sequence by Kafka partition.
+
+    `partial` says if some of the rows are partial images.
+    """
 
     last: Mapping[str, Sequence]
     partial: bool
 
 
 def extents(rows: pa.Table) -> dict[TableName, Extent]:
-    """The extent of each table's rows; rows without a table name are skipped."""
+    """Return the extent of the rows of each table. `rows` has the columns `READ`. Rows without a table are skipped."""
     columns = {name: rows[name] for name in (*NAME, "part")}
     columns |= {name: pc.struct_field(rows["sequence"], name) for name in _PLACE}
     columns["partial"] = pc.fill_null(rows["partial_after"], False)
@@ -46,7 +49,7 @@ def extents(rows: pa.Table) -> dict[TableName, Extent]:
 
 
 def rows_of(rows: pa.Table, names: Collection[TableName]) -> pa.Table:
-    """The rows of these tables, in their order."""
+    """Return only the rows of the tables with these names, in the same order."""
     spelled = pa.array([_BETWEEN.join((each.database, each.schema or "", each.table)) for each in names], pa.string())
     parts = (pc.fill_null(rows[name], "") for name in NAME)
     return rows.filter(pc.is_in(pc.binary_join_element_wise(*parts, _BETWEEN), value_set=spelled))

@@ -1,4 +1,4 @@
-"""Upkeep with Spark: Iceberg's own compaction, expiry and removal of orphan files, one table after the other."""
+"""Run upkeep: compact, expire and clean one table after the other, with Iceberg's actions in Spark if needed."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -38,9 +38,10 @@ def upkeep(
     on_progress: Callable[[str], None] = lambda _: None,
     rules: UpkeepRules | None = None,
 ) -> list[UpkeepResult]:
-    """Compact, expire and clean tables, each under a lease; a table that another run uses is left alone and reported.
+    """Compact, expire and clean the `chosen` tables, each under a lease. Return one result for each table.
 
-    The `clock` is read again for each table, because all of them together may take longer than a lease lasts.
+    A table that another run uses is skipped, and its result says why. The `clock` is read again for each table, because
+    all tables together may take longer than a lease is valid.
     """
     keeper = Keeper(Iceberg(spark), lake, run_id, clock, rules or UpkeepRules())
     found = []
@@ -51,7 +52,7 @@ def upkeep(
 
 
 class Iceberg:
-    """Iceberg's actions in one Spark session."""
+    """Calls Iceberg's actions (compaction, expiry and others) through one Spark session."""
 
     def __init__(self, spark: "SparkSession") -> None:
         # A session loads its catalogs with the settings of the thread's active session, so a statement comes first.
@@ -62,7 +63,10 @@ class Iceberg:
         self._actions: Any = self._api.spark.actions.SparkActions.get(spark._jsparkSession)
 
     def compact(self, name: str, run_id: str, rules: UpkeepRules, windows: Iterable[str] | None = None) -> int:
-        """Rewrite files as `rules` require, in one commit; give the number of replaced files. `windows`: only these."""
+        """Compact a table according to `rules`, in one commit. Return the number of replaced files.
+
+        `windows` limits the compaction to these windows. None does not limit it.
+        """
         action = self._actions.rewriteDataFiles(self._load(name)).snapshotProperty(RUN_PROPERTY, run_id)
         options = {
             "target-file-size-bytes": rules.target,
@@ -82,12 +86,12 @@ class Iceberg:
         return int(action.execute().rewrittenDataFilesCount())
 
     def merge_manifests(self, name: str, run_id: str) -> int:
-        """Rewrite the manifests, fewer and sorted by partition; give the number of the old ones."""
+        """Rewrite the manifests of a table into fewer manifests, sorted by partition. Return the number of old ones."""
         action = self._actions.rewriteManifests(self._load(name)).snapshotProperty(RUN_PROPERTY, run_id)
         return sum(1 for _ in action.execute().rewrittenManifests())
 
     def expire(self, name: str, snapshots: Iterable[int]) -> None:
-        """Expire these snapshots and remove the files that only they hold."""
+        """Expire these snapshots of a table, and remove the files that only these snapshots use."""
         # Iceberg would also expire by age; no snapshot is older than the time 0.
         change = self._load(name).expireSnapshots().expireOlderThan(0)
         for snapshot in snapshots:
@@ -95,7 +99,7 @@ class Iceberg:
         change.commit()
 
     def set_property(self, name: str, key: str, value: str) -> None:
-        """Set a property of a table; this fences runs that decided from the earlier state of the table."""
+        """Set a property of a table. A run that read the table before this commit then cannot commit any more."""
         self._load(name).updateProperties().set(key, value).commit()
 
     def _load(self, name: str) -> Any:
@@ -103,7 +107,7 @@ class Iceberg:
 
 
 class Keeper:
-    """Maintains tables of one lake, in one run."""
+    """Maintains tables of one lake during one run of upkeep."""
 
     def __init__(
         self, iceberg: Iceberg, lake: Lake, run_id: str, clock: Callable[[], datetime], rules: UpkeepRules
@@ -118,7 +122,10 @@ class Keeper:
         self._cuts_of = cache(partial(read_cuts, lake))
 
     def keep(self, place: TablePlace) -> UpkeepResult:
-        """Do what one table needs; if another run uses it or committed first, it is left for the next time."""
+        """Do the upkeep that one table needs. Return the result, which also says if the table was skipped, and why.
+
+        A table is skipped if another run uses it, another run committed first, or one of its files is damaged.
+        """
         began, now = perf_counter(), self._clock()
         source = place.source or ""
         lease = Lease(
@@ -149,7 +156,8 @@ class Keeper:
             return UpkeepResult(table=place.name, source=place.source, left=why, seconds=perf_counter() - began)
         before = facts_of(self._lake, place, table)
         if place.layer == "silver" and place.source is not None:
-            # The statements name a snapshot of silver and need all later ones: none of these may expire before.
+            # The statements record up to which snapshot of silver they were read, and need all later snapshots. So
+            # they are read before snapshots expire.
             system = self._lake.settings.source(place.source).source_system
             keep_statements(self._lake, place.source, system, wholly=True)
         dropped = self._drop(place, now)
@@ -183,7 +191,7 @@ class Keeper:
         )
 
     def _drop(self, place: TablePlace, now: datetime) -> Dropped:
-        """Drop what retention allows: old windows of a source, leases that ended long ago, cuts of old windows."""
+        """Drop what retention allows: old windows of a source, or old rows of an ops table. Return what was dropped."""
         if place.name == "ops.leases":
             return Dropped(rows=prune_leases(self._lake, now, self._run_id))
         if place.name == "ops.cuts":
@@ -213,7 +221,10 @@ class Keeper:
                 return self._iceberg.compact(place.name, self._run_id, self._rules)
 
     def _may_clean(self, place: TablePlace, facts: TableFacts) -> bool:
-        """Whether files without a snapshot are orphans: no run has a branch, and no other table shares the folder."""
+        """Return whether orphan files of a table may be removed.
+
+        They may if no run has a branch in the table, and no other table shares its folder.
+        """
         others = [location for name, location in self._locations.items() if name != place.name]
         return not facts.busy and stands_alone(facts.location, others)
 

@@ -1,7 +1,7 @@
-"""Rewrite silver and ops without a JVM, and keep what their readers depend on besides the rows.
+"""Compact silver and ops tables without a JVM, and keep the facts that are not in the rows but that readers need.
 
-For a window of silver that is the digest of its files, by which gold knows what it applied; for ops it is the commit of
-each row, because the row committed last counts.
+For a window of silver, this is the digest of its files: gold records with it which content was replayed. For ops, it is
+the commit number of each row, because the row that was committed last counts.
 """
 
 import sys
@@ -31,11 +31,11 @@ from retable.model.window import window_name
 from retable.upkeep.policy import FileFacts, Partition
 
 _BYTES = 256 << 20
-"""The bytes of a table that are in memory at once."""
+"""About how many bytes of a table are in memory at one time."""
 
 _ENDED, _MANY = timedelta(days=7), 1000
-"""Leases that ended so long ago, and rows of cuts that are not needed, are removed once there are so many of them,
-because each removal rewrites files."""
+"""Leases that ended before `_ENDED`, and other rows that are not needed, are removed only if there are at least `_MANY`
+of them, because each removal rewrites files."""
 
 _KEEPING = {SAME_STATEMENTS: "true"}
 
@@ -46,7 +46,7 @@ _SILVER_ORDER = [
 
 
 def compact_silver(lake: Lake, table: Table, windows: Iterable[str], run_id: str) -> int:
-    """Rewrite windows of silver, each in a separate commit; give the number of replaced files."""
+    """Compact these windows of silver, each in a separate commit. Return the number of replaced files."""
     gone = 0
     for window in windows:
         standing = standing_files(lake, table, {"window": window})
@@ -66,7 +66,10 @@ def compact_silver(lake: Lake, table: Table, windows: Iterable[str], run_id: str
 
 
 def compact_ops(lake: Lake, table: Table, groups: Mapping[Partition, Sequence[FileFacts]], run_id: str) -> int:
-    """Rewrite the small files of a table of ops by window, each row with its commit; give the number of them."""
+    """Compact the given files of an ops table, in one commit. Return the number of replaced files.
+
+    `groups` are the files to rewrite, by partition. The rows are sorted by window, and keep their commit numbers.
+    """
     chosen = {file.path for files in groups.values() for file in files}
     table = _widened(lake, table)
     by_source, standing = _by_source(lake, table), list[FileScanTask]()
@@ -80,9 +83,9 @@ def compact_ops(lake: Lake, table: Table, groups: Mapping[Partition, Sequence[Fi
 
 
 def rewrite_ops(lake: Lake, name: str, thin: Callable[[pa.Table], pa.Table] | None, run_id: str) -> int:
-    """Rewrite a table of ops from an older layout to the present one, in one commit; give the number of dropped rows.
+    """Rewrite an ops table from an older layout to the present layout, in one commit. Return how many rows it dropped.
 
-    `thin` leaves out rows of one source; it gets all rows of the source at once.
+    `thin` gets all rows of one source, and returns the rows to keep. If it is None, all rows are kept.
     """
     table = _widened(lake, lake.load(name))
     by_source, gone = _by_source(lake, table), 0
@@ -101,7 +104,10 @@ def rewrite_ops(lake: Lake, name: str, thin: Callable[[pa.Table], pa.Table] | No
 
 
 def prune_cuts(lake: Lake, keep: int, run_id: str) -> int:
-    """Drop the cut rows that the cuts of the last `keep` windows do not need; give the number of dropped rows."""
+    """Drop the rows of `ops.cuts` that the cuts of the last `keep` windows do not need. Return how many were dropped.
+
+    Nothing is dropped if there are only few such rows.
+    """
 
     def needed(rows: pa.Table) -> pa.Table:
         commits = {_place(row): row[COMMITTED] for row in rows.to_pylist()}
@@ -113,9 +119,9 @@ def prune_cuts(lake: Lake, keep: int, run_id: str) -> int:
 
 
 def prune_past(lake: Lake, name: str, now: datetime, run_id: str) -> int:
-    """Drop rows of evidence, watermarks or upkeep that are older than `keep_ops`; give the number of dropped rows.
+    """Drop rows of `ops.evidence`, `ops.watermarks` or `ops.upkeep` that are older than the setting `keep_ops`.
 
-    Rows that the next watermark needs stay, however old they are.
+    Return how many were dropped: none if there are only few such rows. Old rows that the next watermark needs stay.
     """
     age = lake.settings.lake.keep_ops
     if age is None:
@@ -136,7 +142,10 @@ def prune_past(lake: Lake, name: str, now: datetime, run_id: str) -> int:
 
 
 def _prune(lake: Lake, name: str, needed: Callable[[pa.Table], pa.Table], run_id: str) -> int:
-    """Rewrite a table of ops with the `needed` rows of each source, if many others can go."""
+    """Rewrite an ops table with only the `needed` rows of each source. Return the number of dropped rows.
+
+    `needed` gets all rows of a source, and returns the rows to keep. A source with few rows to drop is not rewritten.
+    """
     table = _widened(lake, lake.load(name))
     gone, old, made = 0, list[FileScanTask](), list[tuple[pa.Table, dict[str, str | None]]]()
     for source, files in _by_source(lake, table).items():
@@ -152,7 +161,7 @@ def _prune(lake: Lake, name: str, needed: Callable[[pa.Table], pa.Table], run_id
 
 
 def _by_source(lake: Lake, table: Table) -> dict[str | None, list[tuple[FileScanTask, int]]]:
-    """The files of a table of ops, each with its commit, oldest first, by source."""
+    """Return the files of an ops table by source, each with the number of its commit, oldest first."""
     found: dict[str | None, list[tuple[FileScanTask, int]]] = {}
     with explained(lake.settings.lake):
         for task, commit in planned(table, AlwaysTrue()):
@@ -161,7 +170,7 @@ def _by_source(lake: Lake, table: Table) -> dict[str | None, list[tuple[FileScan
 
 
 def _widened(lake: Lake, table: Table) -> Table:
-    """The table with all columns of its present shape."""
+    """Add the columns that an ops table of an earlier Retable lacks. Return the table with all columns."""
     return lake.load(".".join(table.name())) if widen(lake, table) else table
 
 
@@ -170,7 +179,7 @@ def _place(row: Mapping[str, object]) -> tuple[object, ...]:
 
 
 def prune_leases(lake: Lake, now: datetime, run_id: str) -> int:
-    """Remove leases that ended more than a week ago, if there are many; give the number of removed rows."""
+    """Remove leases that ended more than a week ago, if there are many. Return the number of removed rows."""
     table = lake.load("ops.leases")
     ended = LessThan(term=Reference("until"), value=literal((now - _ENDED).isoformat()))
     with explained(lake.settings.lake):
@@ -182,7 +191,7 @@ def prune_leases(lake: Lake, now: datetime, run_id: str) -> int:
 
 
 def _batches(table: Table, tasks: Sequence[FileScanTask]) -> Iterator[pa.Table]:
-    """The rows of files in their order, some at a time."""
+    """Yield the rows of these files, in the order of the files, in tables of limited size."""
     batches: list[pa.RecordBatch] = []
     size = 0
     for batch in chain.from_iterable(_read(table, task) for task in tasks):
@@ -198,7 +207,10 @@ def _batches(table: Table, tasks: Sequence[FileScanTask]) -> Iterator[pa.Table]:
 def _numbered_batches(
     table: Table, files: Sequence[tuple[FileScanTask, int]], bound: int = _BYTES
 ) -> Iterator[pa.Table]:
-    """The rows of files, newest first, some bytes at a time, each with its commit."""
+    """Yield the rows of these files, newest file first, each with its commit number, in tables of about `bound` bytes.
+
+    `files` has the files with the numbers of their commits, oldest first.
+    """
     rows: list[pa.Table] = []
     for task, commit in reversed(files):
         rows.append(numbered(_joined(_read(table, task)), commit))
@@ -214,9 +226,9 @@ def _joined_tables(rows: Sequence[pa.Table]) -> pa.Table:
 
 
 def _clustered(rows: pa.Table) -> pa.Table:
-    """Sort rows by window, with rows of whole windows first, because readers ask for one kind or the other.
+    """Sort rows of an ops table: first the rows about whole windows, then the rows about tables, each by window.
 
-    Rows of one commit keep their order.
+    A reader usually needs only one of these two kinds. Rows without these columns keep their order.
     """
     if not {"table", "window"} <= {*rows.column_names}:
         return rows
@@ -225,7 +237,7 @@ def _clustered(rows: pa.Table) -> pa.Table:
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """Concatenate rows of files; older files may lack columns that their table got since."""
+    """Concatenate rows of files. An older file may lack columns that were added later; they are null then."""
     return pa.concat_tables([pa.Table.from_batches([each]) for each in batches], promote_options="default")
 
 
@@ -244,7 +256,12 @@ def _replace(
     same_as: str | None = None,
     properties: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Replace these files by files with the rows in `made`, in one commit; ConflictError if one of them is gone."""
+    """Replace the files `standing` by new files, in one commit.
+
+    `where` is a condition that all replaced files satisfy. `made` has the rows of each new file and its partition
+    values. `same_as` is the digest of the replaced files, for the names of the new files. `properties` are set on the
+    table. Raise ConflictError if one of the files is gone.
+    """
     as_set = table.metadata.model_copy(update={"properties": {**table.metadata.properties, **properties}})
     writer = PartitionWriter(table.io, as_set)
     files = [writer.write(rows, values, same_as) for rows, values in made]

@@ -1,1 +1,1 @@
-"""Text of a source to a value of gold: the encodings of values, by type."""
+"""Convert the raw values of messages to values of gold, by the encoding and the gold type of the column."""

@@ -1,4 +1,4 @@
-"""The encoding of values in rows of a baseline: as `retable rows` writes them, in every message format."""
+"""The encoding of values in the rows of a baseline. It is the spelling of `retable rows`, in every message format."""
 
 from retable.model.schema import GoldType, parse_gold_type
 from retable.values.encodings import Base64, Day, Encoding, Exact, Real, Text, Truth, Untyped, WallClock, Whole, Zoned
@@ -7,7 +7,7 @@ _PREFIX = "baseline:"
 
 
 def baseline_wire(kind: GoldType | None) -> str:
-    """The type name of a column of a baseline; None: its values are text, whatever they mean."""
+    """Return the type name of a column of a baseline. If `kind` is None, its values are text of an unknown type."""
     return f"{_PREFIX}{kind or ''}"
 
 
@@ -16,12 +16,12 @@ def is_baseline(wire_type: str | None) -> bool:
 
 
 def baseline_type(wire_type: str) -> GoldType | None:
-    """Give the gold type of a baseline's column, if its dump contains one."""
+    """Return the gold type in the type name of a baseline's column, or None if it contains no gold type."""
     return parse_gold_type(wire_type.removeprefix(_PREFIX))
 
 
 def baseline_encoding(wire_type: str) -> Encoding:
-    """Give the encoding of values of a baseline's type."""
+    """Return the encoding of the values of a baseline's column. `wire_type` is its type name."""
     kind = baseline_type(wire_type)
     match kind and kind.kind:
         case "boolean":

@@ -1,7 +1,7 @@
-"""The encodings of a column's value in a message: a closed set, one class each.
+"""The encodings in which messages write the values of a column. Each encoding has a class here.
 
-A format gives the encoding of each of its types. The conversion to gold is defined once for all formats, in
-`number_values`, `time_values` and `text_values`.
+Each message format says which encoding each of its types has. The modules `numbers`, `times`, `epochs` and `texts`
+convert an encoding to gold, in the same way for all formats.
 """
 
 from collections.abc import Callable
@@ -10,45 +10,48 @@ from decimal import Decimal
 from typing import Literal
 
 Value = bool | int | float | Decimal | str | bytes | None
-"""A value of a gold column; a date is days, a timestamp microseconds since 1970."""
+"""A value of a gold column. A date is the days since 1970-01-01, and a timestamp is the microseconds since 1970."""
 
 Convert = Callable[[str], Value]
-"""Converts a raw value to a value; ValueError or ArithmeticError give the reason if it cannot."""
+"""A function that converts a raw value to a value of gold.
+
+It raises ValueError or ArithmeticError, with the reason, if the raw value is not valid.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number as decimal digits; with `truths`, `true` and `false` mean 1 and 0."""
+    """A whole number as decimal digits. If `truths` is True, `true` and `false` are also accepted, as 1 and 0."""
 
     truths: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Year:
-    """A year of four digits: 1901 to 2155, or 0, MySQL's value for an invalid year; `zero` means 0 too."""
+    """A year of four digits: 1901 to 2155, or 0, MySQL's value for an invalid year. The year `zero` also means 0."""
 
     zero: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """Bits as the unsigned number that they form; `width` is None if the message does not contain it."""
+    """Bits as the unsigned number that they form. `width` is the number of bits. None means: not in the message."""
 
     width: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A decimal number; `scale` is the number of digits that the source shows after the point, if known."""
+    """A decimal number. `scale` is the number of digits after the point in the source. None means: not known."""
 
     scale: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """A binary floating-point number of this width, as decimal digits that read back to it.
+    """A binary floating-point number of `width` bits, as decimal digits that identify it.
 
-    `named` says whether NaN, Infinity and -Infinity may occur, which are no JSON numbers.
+    If `named` is True, the words NaN, Infinity and -Infinity may occur, which JSON does not have as numbers.
     """
 
     width: Literal[32, 64]
@@ -57,16 +60,17 @@ class Real:
 
 @dataclass(frozen=True, slots=True)
 class Wrapped:
-    """An unsigned whole number of so many bits that may be written as a signed number: 2**64 - 1 as -1."""
+    """An unsigned whole number of `bits` bits that may be written as a signed number: 2**64 - 1 as -1."""
 
     bits: int
 
 
 @dataclass(frozen=True, slots=True)
 class Unscaled:
-    """A decimal number as base64 of its digits without the point: a big-endian integer in two's complement.
+    """A decimal number as base64 of its digits without the point, as a big-endian integer in two's complement.
 
-    An object instead of text contains its own scale, as in `SelfScaled`.
+    `scale` is the number of digits after the point. If the value is a JSON object, it contains its own scale, as in
+    `SelfScaled`.
     """
 
     scale: int
@@ -74,51 +78,54 @@ class Unscaled:
 
 @dataclass(frozen=True, slots=True)
 class SelfScaled:
-    """A decimal number as an object: `value` is base64 as in `Unscaled`, `scale` the digits after the point."""
+    """A decimal number as a JSON object: `scale` is the digits after the point, `value` is base64 as in `Unscaled`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedBits:
-    """Bits as base64 of the little-endian bytes of their unsigned number; otherwise as `Bits`."""
+    """Bits as base64 of the little-endian bytes of their unsigned number. `width` has the same meaning as in `Bits`."""
 
     width: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """A number as decimal digits that was a float, a double or a decimal; the message does not say which."""
+    """A float, a double or a decimal as decimal digits. The message does not say which of these types it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """`true` or `false`."""
+    """A boolean as `true` or `false`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text as it is."""
+    """Text without any encoding."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmptyIsNull:
-    """Text of a database that stores empty text as null."""
+    """Text of a database, such as Oracle, that stores empty text as null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latin1Text:
-    """UTF-8 text whose bytes were read as Latin-1."""
+    """Text whose UTF-8 bytes the writer of the message read as Latin-1 characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Octets:
-    """Bytes as Latin-1 characters; a value shorter than `length` has lost trailing zero bytes."""
+    """Bytes as Latin-1 characters. Messages leave out zero bytes at the end of a value.
+
+    Zero bytes are added up to `length` bytes. If it is None, none are added.
+    """
 
     length: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Base64:
-    """Bytes in standard base64, padded; a value shorter than `length` has lost trailing zero bytes."""
+    """Bytes in standard base64 with padding. `length` has the same meaning as in `Octets`."""
 
     length: int | None
 
@@ -130,24 +137,24 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class WallClock:
-    """A date and time without zone, `YYYY-MM-DD HH:MM:SS[.ffffff]`."""
+    """A date and time without time zone, `YYYY-MM-DD HH:MM:SS[.ffffff]`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """A point in time, written as the wall clock of a zone; None means `timestamp_zone`."""
+    """A point in time as a date and time in `zone`. If it is None, the zone is the setting `timestamp_zone`."""
 
     zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ClockTime:
-    """A time of day or a span, `[-]HH:MM:SS[.ffffff]`; hours may pass 24."""
+    """A time of day or a duration, `[-]HH:MM:SS[.ffffff]`. The hours may be greater than 24."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpochMillis:
-    """A point in time as milliseconds since 1970 in UTC; wall clocks of the source are in the zone `time_zone`."""
+    """A point in time as milliseconds since 1970 in UTC. The source shows it as a date and time in `time_zone`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +164,7 @@ class EpochMicros:
 
 @dataclass(frozen=True, slots=True)
 class EpochClock:
-    """A time of day as `EpochMillis` of that time on 1970-01-01."""
+    """A time of day, as `EpochMillis` of this time on the day 1970-01-01."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +174,19 @@ class EpochDays:
 
 @dataclass(frozen=True, slots=True)
 class WallTicks:
-    """A date and time without zone as its distance from 1970-01-01T00:00:00, in seconds times ten to the `digits`."""
+    """A date and time without time zone as a number of ticks since 1970-01-01T00:00:00.
+
+    A tick is 10**-`digits` seconds: 3 means milliseconds, 6 microseconds, 9 nanoseconds.
+    """
 
     digits: Literal[3, 6, 9]
 
 
 @dataclass(frozen=True, slots=True)
 class ClockTicks:
-    """A time of day or a span as a number of seconds times ten to the `digits`.
+    """A time of day or a duration as a number of ticks of 10**-`digits` seconds.
 
-    `shown` is the number of digits of a second that the source shows, if known.
+    `shown` is the number of fractional digits of the second that the source shows. None means: not known.
     """
 
     digits: Literal[3, 6, 9]
@@ -185,7 +195,10 @@ class ClockTicks:
 
 @dataclass(frozen=True, slots=True)
 class SpanTicks:
-    """An interval as a number of seconds times ten to the `digits`; months and days were counted as seconds."""
+    """An interval as a number of ticks of 10**-`digits` seconds.
+
+    The writer of the message converted months and days to seconds.
+    """
 
     digits: Literal[6, 9]
 
@@ -197,16 +210,16 @@ class Zoned:
 
 @dataclass(frozen=True, slots=True)
 class Zulu:
-    """Text of another encoding followed by a meaningless `Z`: the value has no zone."""
+    """Text of `encoding` with a `Z` at its end. The `Z` has no meaning: the value has no time zone."""
 
     encoding: Day | WallClock | ClockTime
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A geometry as an object of its WKB in base64 and its `srid`.
+    """A geometry as a JSON object with its WKB in base64 (`wkb`) and its `srid`.
 
-    `internal` says whether its bytes are MySQL's storage format: four bytes of srid, little-endian, then WKB.
+    If `internal` is True, gold stores the format of MySQL: the srid as four bytes, little-endian, then the WKB.
     """
 
     internal: bool
@@ -214,16 +227,17 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Values that cannot be read, or not until a setting gives their encoding: `reason` says which."""
+    """Values that Retable cannot read, or cannot read before a setting names their encoding. `reason` is the error."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """One of the labels: by its number from 1 (0 is MySQL's empty error value), or by its text.
+    """One label of an ENUM: as its number if `by_number` is True, else as its text.
 
-    `escaped` says whether a backslash may escape a comma or backslash of a label.
+    The first label has the number 1, and 0 is MySQL's empty error value. If `escaped` is True, a comma or a backslash
+    in a label may have a backslash before it.
     """
 
     labels: tuple[str, ...]
@@ -233,7 +247,10 @@ class Enum:
 
 @dataclass(frozen=True, slots=True)
 class LabelSet:
-    """Some of the labels: by a bit mask, the first label lowest, or by their texts separated by commas."""
+    """Some labels of a SET: as a bit mask if `by_mask` is True, else as their texts with commas between them.
+
+    The first label is the lowest bit.
+    """
 
     labels: tuple[str, ...]
     by_mask: bool
@@ -241,21 +258,21 @@ class LabelSet:
 
 @dataclass(frozen=True, slots=True)
 class LabelArray:
-    """Some of the labels, as a JSON array."""
+    """Some labels of a SET, as a JSON array of their texts."""
 
     labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TurnedUuid:
-    """A uuid whose writer moves zero bytes from its end to its front; a uuid that may have been moved is refused."""
+    """A uuid whose writer moves zero bytes from its end to its front. A uuid that may have been changed is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Untyped:
-    """The message contains no type: the value is read in the usual encoding of its gold type.
+    """A value without a type in the message. It is read in the usual encoding of its gold type.
 
-    Bytes are Latin-1 characters, or standard base64 if `base64` is set.
+    Bytes are Latin-1 characters, or standard base64 if `base64` is True.
     """
 
     base64: bool = False
@@ -302,7 +319,10 @@ Encoding = (
 
 
 def refined_encoding(encoding: Encoding, declared: Encoding) -> Encoding:
-    """Refine an encoding whose type names only a family of types, by the encoding of the declared type."""
+    """Return the encoding of a column whose type in the message may mean several types of the source.
+
+    `encoding` is that of the type in the message. `declared` is that of the type in the statement, which decides.
+    """
     match encoding, declared:
         case Untyped(base64=False), _:
             return declared
@@ -318,9 +338,12 @@ def refined_encoding(encoding: Encoding, declared: Encoding) -> Encoding:
 
 
 def refuse(what: str) -> Convert:
-    """The converter of a pair that has no meaning, such as a time of day to a number."""
+    """Return a converter that always raises ValueError. It is for pairs such as a time of day and a number.
+
+    `what` names the values of the encoding, for the error.
+    """
 
     def convert(_: str) -> Value:
-        raise ValueError(f"{what} cannot be converted to it")
+        raise ValueError(f"{what} cannot be converted to this type")
 
     return convert

@@ -1,4 +1,4 @@
-"""Dates and times that are written as numbers of days or parts of a second, or with their UTC offset."""
+"""Convert dates and times that messages write as a number of days or ticks, or with a UTC offset or a `Z`."""
 
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -33,11 +33,14 @@ EpochEncoding = EpochDays | WallTicks | ClockTicks | SpanTicks | Zoned | Zulu
 
 _whole = fit_whole(-(2**63), 2**63 - 1)
 _LONGEST_CLOCK = 1000 * 3600
-"""Seconds: no database has a TIME with four digits of hours."""
+"""Seconds. No database has a TIME with four digits of hours."""
 
 
 def epoch_converter(encoding: EpochEncoding, gold: GoldType, rules: ValueRules) -> Convert:
-    """Compile dates and times of an encoding to a gold type; as text, a number is shown as the time that it means."""
+    """Return the converter of dates and times of `encoding` to the gold type.
+
+    If the gold type is `string`, a number becomes the text of the date or time that it means.
+    """
     match encoding:
         case EpochDays():
             return with_far_dates(_days(gold, rules), far_day, gold, rules)
@@ -82,13 +85,16 @@ def _nano_text(text: str) -> str:
 
 
 def _clock_text(encoding: ClockTicks) -> Convert:
-    """Hours may pass 24; the digits of a second are those that the source shows, else those that the value has."""
+    """Return a converter to `[-]HH:MM:SS[.f…]`. The hours may be greater than 24.
+
+    The second has at least the fractional digits that the source shows, `encoding.shown`.
+    """
 
     def show(text: str) -> str:
         ticks = read_whole(text)
         seconds, part = divmod(abs(ticks), 10**encoding.digits)
         if seconds >= _LONGEST_CLOCK:
-            raise ValueError("not a time of less than a thousand hours")
+            raise ValueError("it is not a time of less than a thousand hours")
         fraction = f"{part:0{encoding.digits}}".rstrip("0")
         fraction = fraction.ljust(encoding.shown or 0, "0")
         minutes, second = divmod(seconds, 60)
@@ -99,7 +105,10 @@ def _clock_text(encoding: ClockTicks) -> Convert:
 
 
 def _span_text(encoding: SpanTicks) -> Convert:
-    """An interval as ISO 8601 in days, hours, minutes and seconds, each with the sign of the whole."""
+    """Return a converter to an ISO 8601 duration of days, hours, minutes and seconds.
+
+    If the interval is negative, each of these numbers has a minus sign.
+    """
 
     def show(text: str) -> str:
         ticks = _whole(read_exact(text))
@@ -129,7 +138,7 @@ def _zoned(gold: GoldType, rules: ValueRules) -> Convert:
 
 
 def _checked_zoned(text: str) -> Value:
-    """As text, digits below the microsecond stay."""
+    """Check a point in time and return its text unchanged, with any digits below the microsecond."""
     second, dot, rest = text.partition(".")
     read_zoned(second + rest.lstrip("0123456789") if dot else text)
     return text
@@ -138,7 +147,7 @@ def _checked_zoned(text: str) -> Value:
 def _zulu(convert: Convert) -> Convert:
     def read(text: str) -> Value:
         if not text.endswith("Z"):
-            raise ValueError("not followed by a Z")
+            raise ValueError("the text does not end in 'Z': expected a 'Z' after the date or time")
         return convert(text[:-1])
 
     return read

@@ -1,4 +1,7 @@
-"""Dates and times that no Iceberg date holds: years before 1 and infinity, as Debezium writes PostgreSQL's."""
+"""Far dates: dates and times of PostgreSQL that gold cannot hold, as Debezium writes them.
+
+They are years before 1, years after 9999, and infinity.
+"""
 
 import re
 from collections.abc import Callable
@@ -9,28 +12,36 @@ from retable.values.number_text import read_whole
 from retable.values.times import ValueRules
 
 _INFINITE_DAYS = {-2_147_472_692: "infinity", -2_147_472_691: "-infinity", 2_146_033_979: "infinity"}
-"""What the connector (PostgresValueConverter) writes: -5877611-06-21 for infinity, later +5877611-06-21, and
--5877611-06-22 for -infinity."""
+"""The days that the connector (PostgresValueConverter) writes: -5877611-06-21 for infinity (+5877611-06-21 in later
+versions), and -5877611-06-22 for -infinity."""
 
 _INFINITE_MICROS = {9_223_372_036_825_200_000: "infinity", -9_223_372_036_832_400_000: "-infinity"}
-"""PGStatement.DATE_POSITIVE_INFINITY and DATE_NEGATIVE_INFINITY, milliseconds, which the connector takes as micros."""
+"""PGStatement.DATE_POSITIVE_INFINITY and DATE_NEGATIVE_INFINITY in milliseconds. The connector uses them as
+microseconds."""
 
 _INFINITE_YEARS = {"+292278994": "infinity", "-292269055": "-infinity"}
-"""The same values as milliseconds give these years, in a time with a zone."""
+"""The years of the same values as milliseconds. They occur in a time with a time zone."""
 
 _FIRST_DAY, _LAST_DAY = -2_440_588, 2_145_042_905
-"""The range of PostgreSQL's dates, 4713 BC to 5874897."""
+"""The range of dates in PostgreSQL, years 4713 BC to 5874897, as days since 1970-01-01."""
 
 _YEAR_1, _YEAR_10000 = -719_162, 2_932_897
 _ISO = re.compile(r"([+-][0-9]{4,9})-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+)?(?:Z|[+-][0-9:]+)?\Z")
 _DAYS_OF_ERA, _DAYS_TO_1970 = 146_097, 719_468
 
 Show = Callable[[str], str | None]
-"""Gives a far date as PostgreSQL writes it; None for a date that a gold date holds, and for invalid text."""
+"""A function that returns a far date as PostgreSQL writes it.
+
+It returns None for a date that gold can hold, and for invalid text.
+"""
 
 
 def with_far_dates(convert: Convert, show: Show, gold: GoldType, rules: ValueRules) -> Convert:
-    """Add far dates to a converter; they are checked only after a conversion failed."""
+    """Return a converter that also accepts far dates. It looks for a far date only after `convert` failed.
+
+    A far date becomes text if the gold type is `string`, or null if the setting `far_date` is `null`. Otherwise the
+    converter raises ValueError.
+    """
 
     def read(text: str) -> Value:
         try:
@@ -52,13 +63,13 @@ def with_far_dates(convert: Convert, show: Show, gold: GoldType, rules: ValueRul
 
 
 def far_day(text: str) -> str | None:
-    """Read days since 1970-01-01."""
+    """Return the far date that a number of days since 1970-01-01 means, or None."""
     days = read_whole(text)
     return _INFINITE_DAYS.get(days) or _format(days, "")
 
 
 def far_ticks(digits: int) -> Show:
-    """Read seconds since 1970 times ten to the `digits`."""
+    """Return a function that shows far dates in ticks of 10**-`digits` seconds since 1970."""
 
     def show(text: str) -> str | None:
         ticks = read_whole(text)
@@ -73,13 +84,16 @@ def far_ticks(digits: int) -> Show:
 
 
 def far_text(text: str) -> str | None:
-    """Read ISO 8601 with a signed year; the year is kept as written."""
+    """Return a far date in ISO 8601 with a signed year unchanged. Return None for other text."""
     found = _ISO.match(text)
     return None if found is None else _INFINITE_YEARS.get(found[1], text)
 
 
 def _format(days: int, clock: str) -> str | None:
-    """A date of the Gregorian calendar, as PostgreSQL writes it, with its time of day."""
+    """Return a far date of the Gregorian calendar as PostgreSQL writes it. Return None if gold can hold the date.
+
+    `clock` is the text of the time of day, with a blank before it, or empty.
+    """
     if not _FIRST_DAY <= days <= _LAST_DAY or _YEAR_1 <= days < _YEAR_10000:
         return None
     # Howard Hinnant, chrono-compatible low-level date algorithms: civil_from_days.

@@ -1,4 +1,4 @@
-"""The encoding of values as text by their MySQL type, in the spelling of DDL and Canal."""
+"""Find the encoding in which values of a MySQL type are written as text. Types are spelled as in DDL and Canal."""
 
 import re
 
@@ -49,21 +49,21 @@ _OCTETS = SHAPES | {"varbinary", "tinyblob", "blob", "mediumblob", "longblob"}
 
 
 def changes_schema(text: str) -> bool:
-    """Say whether a statement changes a schema, by its first words after blanks and comments.
+    """Return whether a statement is DDL. Its first words after blanks and comments decide.
 
-    The log also has BEGIN, COMMIT and GRANT, and in front of row changes the statement that made them.
+    The log also contains BEGIN, COMMIT and GRANT. Before row changes it may contain the statement that made them.
     """
     return _DDL.match(text) is not None
 
 
 def base_type(declared: str) -> str:
-    """The first word of a type in lower case: `int` of `INT(8) unsigned`."""
+    """Return the first word of a type in lower case: `int` for `INT(8) unsigned`."""
     found = _BASE.match(declared)
     return found[1].lower() if found else ""
 
 
 def unsigned_bits(declared: str) -> int | None:
-    """The number of bits in which an unsigned whole number is stored; None for other types."""
+    """Return the number of bits of an unsigned whole number type. Return None for other types."""
     base = base_type(declared)
     return _BITS.get(base) if base == "serial" or _UNSIGNED.search(declared) else None
 
@@ -80,9 +80,9 @@ _OF_ONE_ENCODING: dict[str, Encoding] = {
 
 
 def mysql_encoding(declared: str) -> Encoding:
-    """Give the encoding of values of a declared type: labels as their texts, bytes as Latin-1 characters.
+    """Return the encoding of the values of a declared type. Labels are texts, and bytes are Latin-1 characters.
 
-    If precision, scale, length or labels are left out, values that depend on them are accepted as they are.
+    If the type has no precision, scale, length or labels, the values are not checked against them.
     """
     found = _ARGUMENTS.search(declared)
     arguments = found[1] if found else ""

@@ -1,4 +1,7 @@
-"""Numbers as text, read exactly: a number that does not fit is a ValueError or an ArithmeticError, never rounded."""
+"""Read and write numbers as text, without rounding.
+
+A number that does not fit its type raises ValueError or ArithmeticError.
+"""
 
 import re
 import struct
@@ -15,67 +18,76 @@ _TRAPS = [Inexact, InvalidOperation, Overflow, DivisionByZero]
 
 
 def read_whole(text: str) -> int:
-    """Read decimal digits; `+1`, `1.0` and spaces are no whole number."""
+    """Return a whole number of decimal digits. `+1`, `1.0` and text with spaces raise ValueError."""
     if not _WHOLE.match(text):
-        raise ValueError("not a whole number")
+        raise ValueError("it is not a whole number: expected only digits, and no sign except '-'")
     return int(text)
 
 
 def read_exact(text: str) -> Decimal:
-    """Read a decimal number with every digit; `1E+2` is 100, minus zero is zero."""
+    """Return a decimal number with all its digits. `1E+2` is 100, and minus zero is zero."""
     if not _NUMBER.match(text):
-        raise ValueError("not a number")
+        raise ValueError("it is not a number such as -12.5 or 1E+3")
     number = Decimal(text)
     if len(text) > MAX_DIGITS or abs(number.adjusted()) > MAX_DIGITS:
-        raise ValueError(f"more than {MAX_DIGITS} digits")
+        raise ValueError(f"it has more than {MAX_DIGITS} digits")
     return number or abs(number)
 
 
 def read_wrapped(text: str, bits: int) -> int:
-    """Read an unsigned whole number of so many bits that was written as signed: -1 is 2**bits - 1."""
+    """Return an unsigned whole number of `bits` bits that may be written as a signed number: -1 is 2**bits - 1."""
     number = read_whole(text)
     if not -(2 ** (bits - 1)) <= number < 2**64:
-        raise ValueError(f"not a number of {bits} bits")
+        raise ValueError(f"it is not a number of {bits} bits")
     return number + 2**bits if number < 0 else number
 
 
 def read_unscaled(text: str, scale: int) -> Decimal:
-    """Read base64 of a big-endian integer in two's complement, as a decimal of this scale."""
+    """Return the decimal whose digits are in base64 text. `scale` is the number of digits after the point.
+
+    The digits without the point are a big-endian integer in two's complement.
+    """
     octets = b64decode(text, validate=True)
     if not octets:
-        raise ValueError("no bytes, so no number")
+        raise ValueError("the base64 text has no bytes: expected the bytes of a number")
     if len(octets) > MAX_DIGITS // 3 or abs(scale) > MAX_DIGITS:
-        raise ValueError(f"more than {MAX_DIGITS} digits")
+        raise ValueError(f"it has more than {MAX_DIGITS} digits")
     return Decimal(int.from_bytes(octets, "big", signed=True)).scaleb(-scale, Context(2 * MAX_DIGITS))
 
 
 def read_packed_bits(text: str) -> int:
-    """Read base64 of the little-endian bytes of an unsigned number; no bytes are 0."""
+    """Return the unsigned number whose little-endian bytes are in base64 text. No bytes mean 0."""
     return int.from_bytes(b64decode(text, validate=True), "little")
 
 
 def read_double(text: str) -> float:
-    """Read the double nearest to the digits."""
+    """Return the double nearest to the digits."""
     if not _NUMBER.match(text):
-        raise ValueError("not a number")
+        raise ValueError("it is not a number such as -12.5 or 1E+3")
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise ValueError("too large for a double")
+        raise ValueError("it is too large for a double")
     return number
 
 
 def read_float(text: str) -> float:
-    """Read the 32-bit float nearest to the digits."""
+    """Return the 32-bit float nearest to the digits."""
     return as_float(read_double(text))
 
 
 def read_declared_double(text: str) -> float:
-    """Read digits as a double that they identify: its shortest digits, or the double rounded to as many digits."""
+    """Return the double that the digits identify.
+
+    They are its shortest digits, or the double rounded to this number of digits. Other digits raise ValueError.
+    """
     return _telling(read_double(text), read_exact(text))
 
 
 def read_declared_float(text: str) -> float:
-    """Read digits as a 32-bit float that they identify: its shortest digits, or the float rounded to as many digits."""
+    """Return the 32-bit float that the digits identify.
+
+    They are its shortest digits, or the float rounded to this number of digits. Other digits raise ValueError.
+    """
     return _telling(read_float(text), read_exact(text))
 
 
@@ -83,18 +95,18 @@ def _telling(nearest: float, number: Decimal) -> float:
     if Decimal(repr(nearest)) != number:
         digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
         if Decimal(f"{nearest:.{max(len(digits) - 1, 0)}e}") != number:
-            raise ValueError("more digits than the type holds")
+            raise ValueError("it has more digits than the type can hold")
     return nearest
 
 
 def as_float(number: float) -> float:
-    """Round to 32 bits, for numbers that have that width in their source."""
+    """Return a number rounded to a 32-bit float, for values that are 32-bit floats in the source."""
     narrowed: float = _FLOAT32.unpack(_FLOAT32.pack(number))[0]
     return narrowed
 
 
 def float_text(number: float) -> str:
-    """Write the fewest digits that read back as this 32-bit float."""
+    """Return the shortest decimal text that reads back as this 32-bit float."""
     candidates = (float(f"{number:.{digits}g}") for digits in range(1, 10))
     return repr(next(candidate for candidate in candidates if _narrows_to(candidate, number)))
 
@@ -107,57 +119,60 @@ def _narrows_to(number: float, narrow: float) -> bool:
 
 
 def exact_text(number: Decimal, scale: int | None) -> str:
-    """Write all digits, without an exponent, with zeros after the point up to the source's scale."""
+    """Return all digits of a number without an exponent.
+
+    Zeros are added after the point up to `scale`, the number of digits that the source shows. None adds no zeros.
+    """
     _, digits, exponent = number.as_tuple()
     shown = max(scale or 0, -exponent if isinstance(exponent, int) else 0)
     return f"{number.quantize(Decimal(1).scaleb(-shown), context=Context(len(digits) + 2 * MAX_DIGITS)):f}"
 
 
 def fit_whole(low: int, high: int) -> Callable[[int | Decimal], int]:
-    """Accept whole numbers from `low` to `high`."""
+    """Return a function that accepts whole numbers from `low` to `high`, and raises ValueError for others."""
 
     def fit(number: int | Decimal) -> int:
         whole = int(number)
         if whole != number:
-            raise ValueError("not a whole number")
+            raise ValueError("it is not a whole number")
         if not low <= whole <= high:
-            raise ValueError(f"not from {low} to {high}")
+            raise ValueError(f"it is not in the range {low} to {high}")
         return whole
 
     return fit
 
 
 def fit_decimal(precision: int, scale: int) -> Callable[[int | Decimal], Decimal]:
-    """Accept numbers that `decimal(precision,scale)` holds exactly."""
+    """Return a function that accepts numbers that `decimal(precision,scale)` holds exactly, and refuses others."""
     unit, exactly = Decimal(1).scaleb(-scale), Context(precision, traps=_TRAPS)
 
     def fit(number: int | Decimal) -> Decimal:
         try:
             return Decimal(number).quantize(unit, context=exactly)
         except ArithmeticError:
-            raise ValueError("more digits than the type holds") from None
+            raise ValueError("it has more digits than the type can hold") from None
 
     return fit
 
 
 def fit_double(number: int | Decimal) -> float:
-    """Accept numbers whose digits a double gives back."""
+    """Return the double of a number. Raise ValueError if the double does not show the same digits."""
     nearest = float(number)
     if Decimal(repr(nearest)) != number:
-        raise ValueError("more digits than the type holds")
+        raise ValueError("it has more digits than the type can hold")
     return nearest
 
 
 def fit_float(number: int | Decimal) -> float:
-    """Accept numbers whose digits a 32-bit float gives back."""
+    """Return the 32-bit float of a number. Raise ValueError if the float does not show the same digits."""
     nearest = as_float(float(number))
     if Decimal(float_text(nearest)) != number:
-        raise ValueError("more digits than the type holds")
+        raise ValueError("it has more digits than the type can hold")
     return nearest
 
 
 def narrow_double(number: float) -> float:
-    """Accept doubles that are a 32-bit float already."""
+    """Return a double unchanged. Raise ValueError if a 32-bit float cannot hold it exactly."""
     if as_float(number) != number:
-        raise ValueError("more digits than the type holds")
+        raise ValueError("it has more digits than the type can hold")
     return number

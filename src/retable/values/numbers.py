@@ -1,4 +1,4 @@
-"""Numbers of a message to values of gold."""
+"""Convert the numbers of a message to values of gold."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -45,7 +45,7 @@ _INT = (-(2**31), 2**31 - 1)
 _LONG = (-(2**63), 2**63 - 1)
 _BIT = {"true": 1, "false": 0}
 NAN = float("nan")
-"""The only NaN object: no two other NaNs are equal."""
+"""The only NaN object. All rows use it, because two different NaN objects are never equal."""
 
 _NAMED = {"NaN": NAN, "Infinity": float("inf"), "-Infinity": float("-inf")}
 
@@ -64,7 +64,10 @@ _SELF_SCALED = msgspec.json.Decoder(_SelfScaled)
 
 
 def number_converter(encoding: NumberForm, gold: GoldType) -> Convert:
-    """Compile numbers of an encoding to a gold type; values that it does not hold exactly are refused."""
+    """Return the converter of numbers of `encoding` to the gold type.
+
+    It raises ValueError for a number that the gold type cannot hold exactly.
+    """
     match encoding:
         case Whole(truths):
             read_number = _read_truth if truths else read_whole
@@ -122,7 +125,7 @@ def _fitted(read: _Read, fit: Callable[[int | Decimal], int | float | Decimal]) 
 
 
 def _real(encoding: Real, gold: GoldType) -> Convert:
-    """A 32-bit float becomes the double that equals it, as the source itself would widen it."""
+    """Return the converter of floating-point numbers. A 32-bit float becomes the double of the same value."""
     read = read_float if encoding.width == 32 else read_double
     match gold.kind:
         case "double":
@@ -137,7 +140,11 @@ def _real(encoding: Real, gold: GoldType) -> Convert:
 
 
 def _numeral(gold: GoldType) -> Convert:
-    """Digits may be of a 32-bit float shown as a double, and of a decimal that no double holds: each value decides."""
+    """Return the converter of digits whose type in the source is not known.
+
+    They may be those of a 32-bit float that was written as a double, or of a decimal that no double holds. So each
+    value is checked.
+    """
     match gold.kind:
         case "double":
             return read_declared_double
@@ -160,7 +167,7 @@ def _read_self_scaled(text: str) -> Decimal:
     try:
         number = _SELF_SCALED.decode(text)
     except msgspec.DecodeError as error:
-        raise ValueError("not an object of a scale and a value") from error
+        raise ValueError("it is not a JSON object with `scale` and `value`") from error
     return read_unscaled(number.value, number.scale)
 
 
@@ -176,7 +183,7 @@ def _packed_reader(width: int | None) -> Callable[[str], int]:
     def read(text: str) -> int:
         bits = read_packed_bits(text)
         if width is not None and bits.bit_length() > width:
-            raise ValueError(f"more than {width} bits")
+            raise ValueError(f"it has more than {width} bits")
         return bits
 
     return read
@@ -186,7 +193,7 @@ def _year_reader(zero: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         year = read_whole(text)
         if year not in (0, zero) and not 1901 <= year <= 2155:
-            raise ValueError("not 0 and not from 1901 to 2155")
+            raise ValueError("the year is not 0 and not from 1901 to 2155")
         return 0 if year == zero else year
 
     return read

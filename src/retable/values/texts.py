@@ -1,4 +1,4 @@
-"""Texts, labels and bytes of a message to values of gold."""
+"""Convert the texts, labels and bytes of a message to values of gold."""
 
 import base64
 import re
@@ -58,7 +58,10 @@ _TRUTHS = {"true": True, "True": True, "1": True, "false": False, "False": False
 
 
 def text_converter(encoding: TextForm, gold: GoldType, rules: ValueRules) -> Convert:
-    """Compile texts, labels and bytes to a gold type. Text is parsed in that type's usual encoding."""
+    """Return the converter of texts, labels and bytes of `encoding` to the gold type.
+
+    Text is parsed in the usual encoding of the gold type: for a number, for example, as decimal digits.
+    """
     match encoding:
         case Text():
             return _BYTES_OF[rules.binary_encoding] if gold.kind == "binary" else _text_of(WallClock(), gold, rules)
@@ -109,20 +112,23 @@ _ARRAY = msgspec.json.Decoder(list[str])
 
 
 def _labels_of_array(labels: tuple[str, ...]) -> Callable[[str], str]:
-    """Show an array of labels as MySQL shows a SET: separated by commas."""
+    """Return a function that converts a JSON array of labels to text with commas, as MySQL shows a SET."""
 
     def read(text: str) -> str:
         try:
             found = _ARRAY.decode(text)
         except msgspec.DecodeError as error:
-            raise ValueError("not an array of labels") from error
+            raise ValueError("it is not a JSON array of labels") from error
         return ",".join(_known(label, labels) for label in found)
 
     return read
 
 
 def _truth_converter(gold: GoldType) -> Convert:
-    """A boolean is 1 or 0 in a small integer, as in MySQL's `tinyint(1)`; in a wider type it may mean any number."""
+    """Return the converter of a boolean. In an `int` it is 1 or 0, as in MySQL's `tinyint(1)`.
+
+    It is refused for all other number types, because in a wider integer type it may stand for any number.
+    """
     match gold.kind:
         case "boolean":
             return _truth
@@ -153,7 +159,7 @@ _SHAPE = msgspec.json.Decoder(_Shape)
 
 
 def _shape(encoding: Shape, gold: GoldType) -> Convert:
-    """As text, a geometry stays the object of the message."""
+    """Return the converter of a geometry. If the gold type is `string`, the JSON object of the message is kept."""
     if gold.kind == "string":
         return str
     if gold.kind != "binary":
@@ -163,9 +169,9 @@ def _shape(encoding: Shape, gold: GoldType) -> Convert:
         try:
             shape = _SHAPE.decode(text)
         except msgspec.DecodeError as error:
-            raise ValueError("not an object of a WKB and its srid") from error
+            raise ValueError("it is not a JSON object with `wkb` and `srid`") from error
         if shape.wkb is None or not 0 <= (shape.srid or 0) < 2**32:
-            raise ValueError("no WKB with an srid of 32 bits")
+            raise ValueError("the JSON object has no WKB, or its `srid` is not an unsigned 32-bit number")
         octets = base64.b64decode(shape.wkb, validate=True)
         return (shape.srid or 0).to_bytes(4, "little") + octets if encoding.internal else _with_srid(octets, shape.srid)
 
@@ -173,7 +179,10 @@ def _shape(encoding: Shape, gold: GoldType) -> Convert:
 
 
 def _with_srid(wkb: bytes, srid: int | None) -> bytes:
-    """Put an srid into WKB as PostGIS does (EWKB), if the WKB has none and an srid is given."""
+    """Return WKB with the srid in it, as PostGIS writes it (EWKB).
+
+    The WKB is unchanged if it already has an srid, or if `srid` is 0 or None.
+    """
     if not srid or len(wkb) < 5 or wkb[0] not in (0, 1):
         return wkb
     order: Literal["little", "big"] = "little" if wkb[0] else "big"
@@ -184,15 +193,17 @@ def _with_srid(wkb: bytes, srid: int | None) -> bytes:
 
 
 def _unturned(text: str) -> str:
-    """Give a uuid unchanged; ValueError if zero bytes at its front may have been at its end.
+    """Return a uuid unchanged. Raise ValueError if the zero bytes at its front may have been at its end.
 
-    This is so if moving them back gives a uuid of a version and variant of RFC 9562.
+    This is so if a uuid with these bytes at its end has a version and a variant of RFC 9562.
     """
     digits = text.replace("-", "")
     while digits.startswith("00") and digits.strip("0"):
         digits = f"{digits[2:]}00"
         if _OF_A_VERSION.match(digits):
-            raise ValueError("it may be a changed uuid: the connector moves zero bytes from a uuid's end to its front")
+            raise ValueError(
+                "it may be a changed uuid: the connector moves zero bytes from the end of a uuid to its front"
+            )
     return text
 
 
@@ -204,7 +215,7 @@ def _unread(reason: str) -> Convert:
 
 
 def _text_of(zoned: WallClock | Instant, gold: GoldType, rules: ValueRules) -> Convert:
-    """Parse text; `zoned` is the encoding in which it spells a timestamptz."""
+    """Return the converter of text to the gold type. `zoned` is the encoding of text for a `timestamptz`."""
     match gold.kind:
         case "string" | "binary":
             return str
@@ -228,7 +239,7 @@ def _then(first: Callable[[str], str], second: Convert) -> Convert:
 
 def _truth(text: str) -> bool:
     if text not in _TRUTHS:
-        raise ValueError("not true, false, 1 or 0")
+        raise ValueError("it is not true, false, 1 or 0")
     return _TRUTHS[text]
 
 
@@ -274,14 +285,21 @@ def _labels_reader(encoding: LabelSet) -> Callable[[str], str]:
 
 
 def _known(label: str, labels: tuple[str, ...]) -> str:
-    """If the message names no labels, any label is accepted; otherwise only one of them, or MySQL's empty value."""
+    """Return a label unchanged. Raise ValueError if `labels` is not empty and does not contain it.
+
+    MySQL's empty error value is always accepted. If the message contains no labels, every label is accepted.
+    """
     if label and labels and label not in labels:
-        raise ValueError(f"not one of {', '.join(map(repr, labels))}")
+        raise ValueError(f"the label {label!r} is not one of {', '.join(map(repr, labels))}")
     return label
 
 
 def _known_escaped(text: str, labels: tuple[str, ...]) -> str:
-    """Find a label that is written unchanged, with its commas escaped, or in a list that escapes none."""
+    """Return the label that a text means.
+
+    The text has the label unchanged or with escaped commas. Or `labels` was split at commas inside labels, and the
+    text is several items of it.
+    """
     plain = _ESCAPED.sub(r"\1", text)
     if text not in labels and plain in labels:
         return plain
@@ -289,4 +307,4 @@ def _known_escaped(text: str, labels: tuple[str, ...]) -> str:
 
 
 def _no_labels(_: str) -> str:
-    raise ValueError("it is a number for labels, and the message does not contain the labels")
+    raise ValueError("it is the number of a label or a bit mask of labels, and the message does not contain the labels")

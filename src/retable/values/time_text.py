@@ -1,4 +1,7 @@
-"""Dates and times as text, read exactly: an invalid date or an ambiguous instant is a ValueError with its reason."""
+"""Read and write dates and times as text.
+
+An invalid date, and a local time that does not mean exactly one point in time, raise ValueError with the reason.
+"""
 
 import re
 from collections.abc import Callable
@@ -24,26 +27,27 @@ MICROS_PER_DAY = 86_400_000_000
 
 
 def is_zero_date(text: str) -> bool:
-    """Say whether a date has year, month or day zero, which no calendar has and MySQL stores."""
+    """Return whether the year, the month or the day of a date is zero. MySQL can store such dates."""
     return bool(_ZERO.match(text))
 
 
 def read_day(text: str) -> int:
-    """Read a date as days since 1970-01-01; years 1 to 9999 of the Gregorian calendar, also before 1582."""
+    """Return the days since 1970-01-01 of a Gregorian date in the years 1 to 9999. It is Gregorian also before 1582."""
     if not _DAY.match(text):
-        raise ValueError("not a date such as 2026-03-01")
+        raise ValueError("it is not a date such as 2026-03-01")
     return date.fromisoformat(text).toordinal() - _EPOCH_DAY
 
 
 def read_wall_clock(text: str) -> int:
-    """Read a date and time without zone as microseconds since 1970-01-01T00:00:00."""
+    """Return the microseconds since 1970-01-01T00:00:00 of a date and time without time zone."""
     return (_read(text) - _EPOCH) // _MICROSECOND
 
 
 def read_instant(zone: ZoneInfo) -> Callable[[str], int]:
-    """Read wall-clock times of a zone as microseconds since the epoch.
+    """Return a function that converts a local date and time in `zone` to microseconds since the epoch.
 
-    A time that the zone's clocks skipped or showed twice is not a single instant, and is refused.
+    It raises ValueError for a time that the clocks of the zone skipped or showed twice, because such a time does not
+    mean exactly one point in time.
     """
     if zone.key == "UTC":
         return read_wall_clock
@@ -52,14 +56,19 @@ def read_instant(zone: ZoneInfo) -> Callable[[str], int]:
         wall = _read(text).replace(tzinfo=zone)
         offset = wall.utcoffset()
         if offset is None or offset != wall.replace(fold=1).utcoffset():
-            raise ValueError(f"the clocks of {zone.key} were changed then, so it is not a single instant")
+            raise ValueError(
+                f"the clocks of {zone.key} skipped or repeated this time, so it does not mean exactly one point in time"
+            )
         return (wall.replace(tzinfo=None) - _EPOCH) // _MICROSECOND - offset // _MICROSECOND
 
     return read
 
 
 def wall_clock_of(zone: ZoneInfo) -> Callable[[int], int]:
-    """Give the wall clock that a zone shows at an instant."""
+    """Return a function that converts microseconds since the epoch to the local date and time in `zone`.
+
+    Its result is in microseconds since 1970-01-01T00:00:00 of the local clock.
+    """
 
     def show(instant: int) -> int:
         at = (_EPOCH + instant * _MICROSECOND).replace(tzinfo=UTC).astimezone(zone)
@@ -69,77 +78,82 @@ def wall_clock_of(zone: ZoneInfo) -> Callable[[int], int]:
 
 
 def read_epoch_millis(text: str) -> int:
-    """Read milliseconds since the epoch as microseconds since it; years 1 to 9999."""
+    """Return the microseconds since the epoch of a text in milliseconds, for the years 1 to 9999."""
     return _of_a_year(read_whole(text) * 1000)
 
 
 def read_epoch_micros(text: str) -> int:
-    """Read microseconds since the epoch; years 1 to 9999."""
+    """Return the microseconds since the epoch of a text in microseconds, for the years 1 to 9999."""
     return _of_a_year(read_whole(text))
 
 
 def _of_a_year(micros: int) -> int:
     if not _FIRST_MICRO <= micros <= _LAST_MICRO:
-        raise ValueError("not a point in time of the years 1 to 9999")
+        raise ValueError("it is not a point in time in the years 1 to 9999")
     return micros
 
 
 def read_zoned(text: str) -> int:
-    """Read a time with its UTC offset, as `2026-03-01T05:00:00.5+08:00`, as microseconds since the epoch."""
+    """Return the microseconds since the epoch of a time with its UTC offset, such as `2026-03-01T05:00:00.5+08:00`."""
     found = _ZONED.match(text)
     if not found:
-        raise ValueError("not a date and time such as 2026-03-01T05:00:00.000000Z or 2026-03-01T13:00:00+08:00")
+        raise ValueError("it is not a date and time such as 2026-03-01T05:00:00.000000Z or 2026-03-01T13:00:00+08:00")
     second, fraction, zone = found.groups("")
     micros = read_wall_clock(second) + _whole_micros(int(fraction.ljust(9, "0")))
     if zone == "Z":
         return micros
     hours, minutes = int(zone[:3]), int(zone[0] + zone[-2:])
     if abs(hours) > 18 or abs(minutes) > 59:
-        raise ValueError(f"{zone} is not a valid UTC offset")
+        raise ValueError(f"{zone!r} is not a valid UTC offset: expected at most 18 hours")
     return _of_a_year(micros - (hours * 60 + minutes) * 60_000_000)
 
 
 def read_wall_ticks(text: str, digits: int) -> int:
-    """Read seconds since 1970-01-01T00:00:00 times ten to the `digits` as microseconds; years 1 to 9999."""
+    """Return the microseconds since 1970-01-01T00:00:00 of a number of ticks.
+
+    A tick is 10**-`digits` seconds. The years are 1 to 9999.
+    """
     return _of_a_year(_whole_micros(read_whole(text) * 10 ** (9 - digits)))
 
 
 def read_days(text: str) -> int:
-    """Read a date that is written as days since 1970-01-01; years 1 to 9999."""
+    """Return the days since 1970-01-01 of a text in days. The date must be in the years 1 to 9999."""
     days = read_whole(text)
     if not 1 <= days + _EPOCH_DAY <= date.max.toordinal():
-        raise ValueError("not a date of the years 1 to 9999")
+        raise ValueError("it is not a date in the years 1 to 9999")
     return days
 
 
 def day_text(days: int) -> str:
-    """Write a date, `YYYY-MM-DD`."""
+    """Return a date as text, `YYYY-MM-DD`. `days` are the days since 1970-01-01."""
     return date.fromordinal(days + _EPOCH_DAY).isoformat()
 
 
 def _whole_micros(nanos: int) -> int:
     micros, rest = divmod(nanos, 1000)
     if rest:
-        raise ValueError("it has digits below the microsecond; as a string it keeps them")
+        raise ValueError(
+            'it has digits below the microsecond, which only text can keep: set the column to "string" in `types`'
+        )
     return micros
 
 
 def clock_text(micros: int) -> str:
-    """Write a wall clock, `YYYY-MM-DD HH:MM:SS[.fff[fff]]`."""
+    """Return microseconds since 1970-01-01T00:00:00 as text, `YYYY-MM-DD HH:MM:SS[.fff[fff]]`."""
     text = (_EPOCH + micros * _MICROSECOND).isoformat(" ", "microseconds")
     return text.removesuffix("000").removesuffix(".000")
 
 
 def read_span(text: str) -> str:
-    """Check a time of day or a span, and give it unchanged."""
+    """Return a time of day or a duration unchanged. Raise ValueError if it is not valid."""
     if not _SPAN.match(text):
-        raise ValueError("not a time such as 23:59:59 or -838:59:59.000000")
+        raise ValueError("it is not a time such as 23:59:59 or -838:59:59.000000")
     return text
 
 
 def _read(text: str) -> datetime:
     found = _CLOCK.match(text)
     if not found:
-        raise ValueError("not a date and time such as 2026-03-01 05:00:00.000000")
+        raise ValueError("it is not a date and time such as 2026-03-01 05:00:00.000000")
     _whole_micros(int(found[2] or 0))
     return datetime.fromisoformat(found[1])

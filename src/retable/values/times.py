@@ -1,4 +1,4 @@
-"""Dates and times of a message to values of gold."""
+"""Convert the dates and times of a message to values of gold."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,12 +36,14 @@ from retable.values.time_text import (
 
 @dataclass(frozen=True, slots=True)
 class ValueRules:
-    """How a table's values are read if the message leaves it open.
+    """Rules of a table for reading values whose meaning the message does not show completely.
 
-    `time_zone` is the zone of wall clocks that come without a zone or as an instant, `timestamp_zone` that of zoned
-    timestamps as text. `zero_date` is the effect of a zero or partial date, `far_date` that of a date before the year 1
-    or an infinite one. `binary_encoding` is how text spells bytes. `system` is the database whose types the statements
-    declare. `options` are those of the source's format, which only the format reads (`formats.options`).
+    `time_zone` is the zone of dates and times that messages write without a zone, and the zone in which points in time
+    are shown as local time. `timestamp_zone` is the zone in which messages write points in time as text. `zero_date`
+    says what happens to a date with year, month or day zero. `far_date` says what happens to a date outside the years 1
+    to 9999, and to infinity. `binary_encoding` is the encoding of bytes in text. `system` is the database whose types
+    the statements declare. `options` are the options of the source's message format, which only this format reads
+    (`formats.options`).
     """
 
     time_zone: str = "UTC"
@@ -57,9 +59,10 @@ TimeForm = Day | WallClock | Instant | ClockTime | EpochMillis | EpochMicros | E
 
 
 def time_converter(encoding: TimeForm, gold: GoldType, rules: ValueRules) -> Convert:
-    """Compile dates and times of an encoding to a gold type; as text they stay as the source wrote them.
+    """Return the converter of dates and times of `encoding` to the gold type.
 
-    An instant written as a number has no text of the source: it is shown as the wall clock of `time_zone`.
+    If the gold type is `string`, the text of the message is kept. A point in time that is written as a number becomes
+    the text of the local date and time in `time_zone`.
     """
     match encoding:
         case Day():
@@ -143,7 +146,9 @@ def _epoch_clock(rules: ValueRules) -> Convert:
     def read(text: str) -> Value:
         micros = show(read_epoch_millis(text))
         if not 0 <= micros < MICROS_PER_DAY:
-            raise ValueError(f"it is not a time of 1970-01-01 in {rules.time_zone}, but {clock_text(micros)}")
+            raise ValueError(
+                f"it is not a time of 1970-01-01 in `time_zone` {rules.time_zone}, but {clock_text(micros)}"
+            )
         return clock_text(micros).partition(" ")[2]
 
     return read
@@ -152,7 +157,7 @@ def _epoch_clock(rules: ValueRules) -> Convert:
 def _midnight(micros: int) -> int:
     days, rest = divmod(micros, MICROS_PER_DAY)
     if rest:
-        raise ValueError("it has a time of day, which a date does not hold")
+        raise ValueError("it has a time of day, which a date cannot hold")
     return days
 
 
@@ -165,7 +170,11 @@ def _checked(read: Convert) -> Convert:
 
 
 def _zero_dates(convert: Convert, gold: GoldType, rules: ValueRules) -> Convert:
-    """Add zero dates to a converter; they are checked only after a conversion failed."""
+    """Return a converter that also handles zero dates. It looks for a zero date only after `convert` failed.
+
+    The setting `zero_date` makes a zero date null. A gold type `string` keeps its text. Otherwise the converter raises
+    ZeroDate.
+    """
 
     def read(text: str) -> Value:
         try:
@@ -178,7 +187,7 @@ def _zero_dates(convert: Convert, gold: GoldType, rules: ValueRules) -> Convert:
         if gold.kind == "string":
             return text
         raise ZeroDate(
-            f"{text!r} is a date with a zero in it, and a {gold} cannot hold it; set `zero_date` of the table's "
+            f"{text!r} has a zero as year, month or day, and a {gold} cannot hold it; set `zero_date` of the table's "
             f'settings to "null" or "string"',
             value=text,
         )

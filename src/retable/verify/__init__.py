@@ -1,1 +1,1 @@
-"""Verify gold: against a new fold of bronze, against the ledger, and between two states of a table."""
+"""Verify gold against bronze (which is decoded and folded again) and against the ledger, and compare two states."""

@@ -1,4 +1,4 @@
-"""Verify gold against bronze: decode and fold its messages again with the pure core, and compare with gold's rows."""
+"""Verify gold against bronze: decode and fold the messages again, without Spark, and compare with gold's rows."""
 
 from collections import Counter
 from dataclasses import replace
@@ -30,14 +30,18 @@ from retable.verify.rows import ComparedColumns, Gold, Share, compare_rows
 from retable.verify.spill import Spill
 
 _COUNTED = ("decoded", "refused", "events", "rows")
-"""Counts that do not depend on which tables the settings took. A refused message is ignored or in quarantine."""
+"""Counts that do not depend on the tables that the settings included.
+
+`refused` is the sum of ignored and quarantined messages: the settings decide which of the two a message is.
+"""
 _REFUSED = ("quarantined", "ignored")
 
 
 def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verification:
-    """Verify a share of one gold table. `folder` keeps rows; it can grow to the size of the table and its events.
+    """Verify one gold table, or a share of its keys, against bronze.
 
-    The decoding is compared with the counts of the ledger, window by window.
+    Rows, columns, and the counts of each window are compared. Temporary files are written to `folder`. They can be as
+    large as the table and its events.
     """
     source = lake.settings.source(find_gold(lake, name)[1].source)
     # Read the ledger first, so that the state of gold is never older than the windows that count.
@@ -45,8 +49,8 @@ def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verific
     table, state = find_gold(lake, name)
     if not feeds(lake.settings, source, state):
         raise InvalidSetting(
-            f"{name} is retired: sources.{source.name} leaves {state.table} out, so no message of it is decoded; "
-            f"change `include` and `exclude` so that they take it, or verify it with --against ledger",
+            f"{name} is retired: sources.{source.name} excludes {state.table}, so its messages are not decoded; "
+            f"change `include` and `exclude` to include the table, or verify it with --against ledger",
             table=name,
         )
     floor = bronze_floor(lake, name, state, ledger)
@@ -63,13 +67,13 @@ def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verific
 
 
 def published_columns(table: Table) -> ComparedColumns:
-    """Give the columns of a gold table, without Retable's own."""
+    """Return name and type of a gold table's columns, without Retable's own columns."""
     fields = [field for field in table.schema().fields if field.name != SEQUENCE_COLUMN]
     return tuple((field.name, parse_gold_type(str(field.field_type))) for field in fields)
 
 
 def check_decoding(decoded: DecodedBronze, ledger: list[LedgerRow]) -> list[Finding]:
-    """Give the windows for which bronze now decodes to other counts than the ledger has."""
+    """Return findings for windows that now decode to other counts than the ledger has."""
     found = []
     for row in ledger:
         if row.stage != "decode" or row.table is not None or row.window not in decoded.counts:
@@ -80,7 +84,7 @@ def check_decoding(decoded: DecodedBronze, ledger: list[LedgerRow]) -> list[Find
         now = decoded.counts[row.window]
         now["refused"] = sum(now[name] for name in _REFUSED)
         found += [
-            Finding("DECODED_OTHERWISE", row.window, f"{now[what]} {what} now, and the ledger counted {then[what]}")
+            Finding("DECODED_OTHERWISE", row.window, f"{now[what]} {what} now, but the ledger counted {then[what]}")
             for what in _COUNTED
             if now[what] != then[what]
         ]
@@ -90,7 +94,10 @@ def check_decoding(decoded: DecodedBronze, ledger: list[LedgerRow]) -> list[Find
 def _decode(
     lake: Lake, source: SourceSettings, state: GoldState, ledger: list[LedgerRow], events: Spill
 ) -> tuple[DecodedBronze, SourceHistory]:
-    """Decode all windows. If the statements show that the table had other names, a second pass reads their rows."""
+    """Decode all windows of bronze that gold may have. Row events of the table are written to `events`.
+
+    If the statements show that the table had other names, the windows are decoded again for the rows of these names.
+    """
     replayed = _replayed(ledger, state)
     decoded = {row.window for row in ledger if row.stage == "decode"} | replayed
     visible = [w for w in read_windows(lake, source.name) if w.name in decoded and w.name <= max(replayed, default="")]
@@ -117,12 +124,15 @@ def _decode(
 
 
 def _replayed(ledger: list[LedgerRow], state: GoldState) -> set[str]:
-    """The windows that are replayed according to the ledger or the table itself."""
+    """Return the windows that are replayed according to the ledger or the state of the table."""
     return {row.window for row in ledger if row.stage == "replay" and row.table is None} | set(state.applied)
 
 
 def bronze_floor(lake: Lake, name: str, state: GoldState, ledger: list[LedgerRow]) -> RetentionFloor | None:
-    """Give the sequence up to which a table's messages were dropped from bronze, from the ledger."""
+    """Return up to which sequences retention dropped the table's messages from bronze, as the ledger shows it.
+
+    Return None if it dropped no messages that are needed.
+    """
     kept = kept_from(lake, "bronze", state.source)
     named = {row["gold"] for row in _rows_of_table(lake, state)} | {name}
     mine = [row for row in ledger if row.stage == "replay" and row.table in named and is_dropped(row.window, kept)]
@@ -133,21 +143,21 @@ def bronze_floor(lake: Lake, name: str, state: GoldState, ledger: list[LedgerRow
 
 
 def _rows_of_table(lake: Lake, state: GoldState) -> list[dict[str, object]]:
-    """All rows of ops.tables for a table, which may have had other names."""
+    """Return all rows of ops.tables for a table. The rows may have different gold names."""
     rows = scan(lake, lake.find("ops.tables"), source=state.source).to_pylist()
     return [row for row in rows if row["identity"] == state.identity]
 
 
 def _gaps(decoded: DecodedBronze, ledger: list[LedgerRow], state: GoldState) -> list[str]:
-    """A note on windows that are not replayed yet though later ones are: gold has no rows of them."""
+    """Return a note on windows that are not replayed yet, although later windows are. Otherwise return no note."""
     missing = sorted(decoded.counts.keys() - _replayed(ledger, state))
     if not missing:
         return []
-    return [f"{len(missing)} windows from {missing[0]} on wait to be replayed: gold has nothing of them yet"]
+    return [f"{len(missing)} windows from {missing[0]} on are not replayed yet: gold does not have their rows"]
 
 
 def _held_windows(lake: Lake, source: str, state: GoldState) -> set[str]:
-    """The windows of which a wholly held table took no row. A table without such a hold has none."""
+    """Return the windows whose rows a table did not accept because the whole table is held."""
     if state.hold is None or state.hold.position is not None:
         return set()
     names = {row.gold for row in read_tables(lake, source) if row.identity == state.identity}

@@ -1,4 +1,4 @@
-"""Check that gold's snapshots are those that the ledger names, and find who made the others."""
+"""Check that Retable's runs made all snapshots of a gold table, and that none of them is lost."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _SHOWN = ("added-records", "deleted-records", "engine-name", "app-id", "user")
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A snapshot: its parent, its time, its operation, and the summary of its maker."""
+    """A snapshot of a gold table, with the summary that its writer gave it. Times are in milliseconds."""
 
     id: int
     parent: int | None
@@ -24,7 +24,10 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The snapshots of a gold table, and those of main with their start in milliseconds, oldest first."""
+    """The snapshots of a gold table by id, and the history of main.
+
+    `main` has each snapshot that main was moved to, with the time of the move in milliseconds, oldest first.
+    """
 
     snapshots: Mapping[int, Made]
     main: Sequence[tuple[int, int]]
@@ -32,9 +35,11 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSnapshots:
-    """The recorded snapshots of a table: those of its cuts with their time, and those of the ledger.
+    """The snapshots of a gold table that Retable has recorded.
 
-    A cut knows a table by its identity. The ledger knows it by its names, which other tables may have had earlier.
+    `cuts` are snapshots in the table's consistent cuts, with the time of the record. `ledger` are snapshots in replay
+    rows of the ledger; they may include snapshots of another table that had the same name earlier. `runs` are the runs
+    that the ledger has for the source.
     """
 
     cuts: Mapping[int, datetime]
@@ -43,9 +48,9 @@ class RecordedSnapshots:
 
 
 def check_chain(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
-    """Check that a run made each snapshot of main, and that the newest run's snapshot is still below main.
+    """Check that a recorded run made each snapshot of main, and that main still contains the recorded snapshots.
 
-    Snapshots between two of them were written on a branch, by the run that made the upper one.
+    Main can move over several snapshots at once. These were written on a branch, by the run that made the last of them.
     """
     found: list[Finding] = []
     at: int | None = None
@@ -63,16 +68,16 @@ def _is_named(made: Made, since: int, later: Sequence[Made | None], named: Recor
 
 
 def _is_sealed(made: Made, since: int, later: Sequence[Made | None], named: RecordedSnapshots) -> bool:
-    """Whether a run moved main to a snapshot of its branch and sealed it in the same commit.
+    """Return whether a run moved main to this snapshot of its branch, and added a recorded snapshot in the same commit.
 
-    A commit on main itself is not older than the step of main to it.
+    `since` is when main moved to the snapshot. A snapshot that was committed on main itself is not older than this.
     """
     above = later[0] if later else None
     return above is not None and above.parent == made.id and _is_recorded(above, named) and made.time_ms < since
 
 
 def _is_redone(made: Made, later: Sequence[Made | None], named: RecordedSnapshots) -> bool:
-    """Whether a recorded run later published the same window, so that the snapshot of a dead run no longer counts."""
+    """Return whether a recorded run published the same window later, after the run of this snapshot had died."""
     window = made.summary.get(_WINDOW) if _run_of(made) else None
     same = [other for other in later if other is not None and window and other.summary.get(_WINDOW) == window]
     return any(_is_recorded(other, named) for other in same)
@@ -85,17 +90,17 @@ def _is_ours(made: Made, named: RecordedSnapshots) -> bool:
 
 
 def _is_recorded(made: Made, named: RecordedSnapshots) -> bool:
-    """Whether the record names a snapshot or its run. What a dead run published is recorded by the next run."""
+    """Return whether a snapshot or its run is recorded. What a dead run published is recorded by the next run."""
     return made.id in named.cuts or made.id in named.ledger or _run_of(made) in named.runs
 
 
 def _run_of(made: Made) -> str:
-    """The run that a snapshot names. A seal has a slash and the window after the run."""
+    """Return the run in a snapshot's summary. The property may have a slash and the window after the run."""
     return made.summary.get(RUN_PROPERTY, "").partition("/")[0]
 
 
 def _between(chain: Chain, head: int, base: int | None) -> list[Made]:
-    """The snapshots from main's head down to main's previous position."""
+    """Return the snapshots from `head` back to `base`, without `base`. The newest is first."""
     found: list[Made] = []
     at: int | None = head
     while at is not None and at != base and at in chain.snapshots:
@@ -107,35 +112,36 @@ def _between(chain: Chain, head: int, base: int | None) -> list[Made]:
 def _foreign(made: Made) -> Finding:
     counted = (
         ", ".join(f"{name} {made.summary[name]}" for name in _SHOWN if name in made.summary)
-        or "its summary says nothing more"
+        or "the summary of the snapshot does not name its writer"
     )
     when = f"{datetime.fromtimestamp(made.time_ms / 1000, UTC):%FT%TZ}"
     if run := _run_of(made):
-        what = f"{made.operation} at {when} by the run {run}, which wrote no ledger row: run its window again"
+        what = f"{made.operation} at {when} by the run {run}, which has no row in the ledger: run its window again"
         return Finding("RUN_UNRECORDED", str(made.id), what)
-    return Finding("FOREIGN_COMMIT", str(made.id), f"{made.operation} at {when}: {counted}")
+    return Finding("FOREIGN_COMMIT", str(made.id), f"{made.operation} at {when} by another writer: {counted}")
 
 
 def _lost(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
-    """Snapshots of cuts that the table lost, or that are no longer below main. Expired snapshots are not missed.
+    """Return findings for snapshots of cuts that the table no longer has, or that are no longer ancestors of main.
 
-    If all rows were written again since then, an earlier move of main is not reported.
+    An expired snapshot is not reported. If all rows were written again later, a snapshot from before is not reported if
+    main was moved.
     """
     if not chain.main:
-        return [Finding("SNAPSHOT_LOST", str(i), "the table has no snapshot at all") for i in named.cuts]
+        return [Finding("SNAPSHOT_LOST", str(i), "a run recorded it; the table has no snapshots") for i in named.cuts]
     oldest = min(since for _, since in chain.main)
     current = chain.main[-1][0]
     line = _between(chain, current, None)
     ancestors = {made.id for made in line}
-    # Below a snapshot whose parent expired, the way of main is unknown.
+    # Older ancestors of main are unknown if the parent of a snapshot has expired.
     known_since = line[-1].time_ms if line and line[-1].parent is not None else 0
     mended = max((made.time_ms for made in line if made.summary.get("total-records") == "0"), default=0)
     found = []
     for snapshot, when in named.cuts.items():
         if snapshot not in chain.snapshots:
             if when.timestamp() * 1000 > oldest:
-                found.append(Finding("SNAPSHOT_LOST", str(snapshot), f"a run recorded it at {when:%FT%TZ}; it is gone"))
+                found.append(Finding("SNAPSHOT_LOST", str(snapshot), f"a run recorded it at {when:%FT%TZ}; it is lost"))
         elif snapshot not in ancestors and chain.snapshots[snapshot].time_ms >= max(known_since, mended):
-            what = f"a run recorded it at {when:%FT%TZ}; main was moved to {current}, which does not descend from it"
+            what = f"a run recorded it at {when:%FT%TZ}; main was moved to {current}, which is not based on it"
             found.append(Finding("MAIN_MOVED", str(snapshot), what))
     return found

@@ -1,4 +1,7 @@
-"""Compare two sets of rows, by key or as multisets: count the differing rows and their columns, and keep samples."""
+"""Compare two sets of rows ("left" and "right"), by key or as multisets.
+
+Differing rows are counted, in total and by column. Some of them are kept as samples.
+"""
 
 import json
 import math
@@ -16,15 +19,16 @@ from retable.gold.rows import to_column
 from retable.model.schema import GoldType
 
 MOST_SAMPLES = 5
-"""How many rows of each kind of difference are shown."""
+"""At most this many rows are kept as samples for each kind of difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A row that differs: its key, and each side's values in the differing columns, or in all columns.
+    """A row that differs, as an example for the user.
 
-    Values are formatted as `retable rows` prints them. A side without such a row is None. Without a key, a side has the
-    whole row.
+    If both sets have a row of this key, `left` and `right` are its values in the columns that differ. If only one set
+    has it, the values of all columns are given, and the other set's value is None. Values are formatted as in `retable
+    rows`.
     """
 
     key: dict[str, object]
@@ -34,7 +38,11 @@ class Sample:
 
 @dataclass(slots=True, kw_only=True)
 class RowDifference:
-    """How two sets of rows differ. `columns` counts, by name, the rows that differ in that column."""
+    """The differences of two sets of rows.
+
+    `left` and `right` are the sizes of the sets. `only_left` and `only_right` count rows that the other set does not
+    have. `different` counts rows of the same key with different values, and `columns` the rows that differ in a column.
+    """
 
     left: int = 0
     right: int = 0
@@ -50,7 +58,7 @@ class RowDifference:
         return not (self.only_left or self.only_right or self.different)
 
     def keep(self, kind: str, sample: Sample) -> None:
-        """Keep a row as a sample of its kind, up to the limit."""
+        """Keep a row as a sample of its kind of difference, unless there are MOST_SAMPLES of this kind already."""
         if self._kept[kind] < MOST_SAMPLES:
             self._kept[kind] += 1
             self.samples.append(sample)
@@ -58,10 +66,11 @@ class RowDifference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Compare rows of these columns. `on` are the indices of the key columns; empty: the table has no key.
+    """Compares rows that have the columns `names`.
 
-    `kinds` say how values are shown; a value of another kind is shown as text. If a key is twice on one side and once
-    on the other, that side has one row more.
+    `on` are the indices of the key columns. If it is empty, whole rows are compared as multisets. `kinds` are the gold
+    types by which values are formatted; if a type is None, the value is shown as text. If a key has two rows in one set
+    and one row in the other, the first set has one row more.
     """
 
     names: tuple[str, ...]
@@ -69,7 +78,7 @@ class Comparison:
     on: tuple[int, ...]
 
     def add(self, found: RowDifference, left: Iterable[Values], right: Iterable[Values]) -> None:
-        """Compare some of the rows, with all rows of their keys, and add the differences to `found`."""
+        """Compare rows and add the differences to `found`. The rows must include all rows of their keys."""
         lefts, rights = list(map(comparable, left)), list(map(comparable, right))
         found.left += len(lefts)
         found.right += len(rights)
@@ -117,19 +126,19 @@ class Comparison:
 
 
 def comparable(row: Values) -> Values:
-    """Give a row in which NaN values are equal, as they are in gold."""
+    """Return the row with each NaN replaced by the same object, so that NaN equals NaN, as in gold."""
     if any(type(value) is float and value != value for value in row):
         return tuple(math.nan if type(value) is float and value != value else value for value in row)
     return row
 
 
 def part_of(values: Values, parts: int) -> int:
-    """Give the part of a key or a row, out of `parts`. It is the same in each process, and for equal values."""
+    """Return the part number, below `parts`, of a key or a row. Equal values get the same part in each process."""
     return crc32(repr(tuple(map(_plain, values))).encode("utf-8", "surrogatepass")) % parts if parts > 1 else 0
 
 
 def _shown(value: object, kind: GoldType | None) -> object:
-    """A value as JSON shows it."""
+    """Return a value as `retable rows` shows it in JSON."""
     if value is None or kind is None:
         return None if value is None else str(value)
     try:

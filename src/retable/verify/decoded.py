@@ -1,4 +1,4 @@
-"""Decode bronze again, without Spark and without silver: events on disk, statements, and counts."""
+"""Decode bronze again, without Spark and without silver, to verify gold."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -38,9 +38,10 @@ _COLUMNS = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "hea
 
 @dataclass(slots=True)
 class DecodedBronze:
-    """The content of bronze: its statements as rows of silver, in order, and the counts of messages by window.
+    """The result of decoding bronze again.
 
-    The counts have the ledger's names: messages `decoded`, `ignored`, `quarantined`, and `events`, `rows`, `excluded`.
+    `statements` are the schema events as rows of silver, in order. `counts` are the counts by window, with the names of
+    the ledger: messages are `decoded`, `ignored` or `quarantined`; events are counted as `events`, `rows`, `excluded`.
     """
 
     statements: list[RowDict] = field(default_factory=list)
@@ -48,7 +49,7 @@ class DecodedBronze:
 
 
 class Decoder:
-    """Decode the bronze of one source with its current settings."""
+    """Decodes the bronze of one source with its current settings."""
 
     def __init__(self, lake: Lake, source: SourceSettings) -> None:
         self._lake = lake
@@ -59,7 +60,10 @@ class Decoder:
     def decode(
         self, windows: Sequence[Window], names: Collection[TableName], stored: Collection[str], events: Spill
     ) -> DecodedBronze:
-        """Decode these windows in order. Write the row changes of these `names` in `stored` windows to `events`."""
+        """Decode these windows in order, and return statements and counts.
+
+        Row changes are written to `events` if their table is in `names` and their window is in `stored`.
+        """
         found = DecodedBronze()
         for window in windows:
             counts = found.counts[window.name] = Counter()
@@ -75,14 +79,14 @@ class Decoder:
         return found
 
     def _counted(self, event: ChangeEvent, counts: Counter[str]) -> bool:
-        """Count a row change. Say whether the settings take its table."""
+        """Count a row change. Return whether the settings include its table."""
         counts["rows"] += 1
         is_taken = event.table_name is None or self._takes(event.table_name)
         counts["excluded"] += not is_taken
         return is_taken
 
     def _events(self, window: Window, counts: Counter[str]) -> Iterator[list[ChangeEvent]]:
-        """The events of a window's messages, in batches."""
+        """Return the events of a window's messages, in batches, and count messages and events in `counts`."""
         source = as_recorded(self._source, window)
         context = context_of(source, self._keys_of, int(window.recorded_at.timestamp() * 1000))
         condition = EqualTo(term=Reference("window"), value=literal(window.name))
@@ -94,7 +98,7 @@ class Decoder:
                 yield events
 
     def _decoded(self, message: RawMessage, context: DecodeContext, counts: Counter[str]) -> list[ChangeEvent]:
-        """Give a message's events, none if it cannot be decoded. Count the message."""
+        """Count a message and return its events. If it cannot be decoded, return no events."""
         try:
             events = decode_message(message, context)
         except MessageError as error:
@@ -109,9 +113,10 @@ class Decoder:
 def read_statements(
     records: Sequence[RowDict], source: SourceSettings, imported: str | None = None
 ) -> tuple[dict[Statement, str], str]:
-    """Read statements in order, each with its window. Also give the dialect of the source.
+    """Return the statements in order, each with its window, and the SQL dialect of the source.
 
-    `imported` is the dialect of a dump of its schema. It counts only if nothing else gives the dialect.
+    `records` are schema events as rows of silver. `imported` is the dialect of an imported schema dump. It is used only
+    if neither the settings nor the events name the dialect.
     """
     default = source.source_system or imported
     system = system_of(records, default)
@@ -123,7 +128,10 @@ def read_statements(
 
 
 def dropped_statements(lake: Lake, source: str, kept: str | None) -> list[RowDict]:
-    """Give the statements of windows that bronze no longer has, in order. Silver keeps statements for ever."""
+    """Return the statements of the windows that bronze no longer has, in order. Silver keeps all statements for ever.
+
+    `kept` is the oldest window that bronze has, or None if bronze has all windows.
+    """
     records = [] if kept is None else statements_of_silver(lake, source, kept)
     older = [record for record in records if is_dropped(str(record["window"]), kept)]
     return sorted(older, key=lambda record: (str(record["window"]), int(str(record["offset"]))))
@@ -132,9 +140,10 @@ def dropped_statements(lake: Lake, source: str, kept: str | None) -> list[RowDic
 def read_baseline_rows(
     lake: Lake, source: str, windows: Collection[str], names: Collection[TableName], events: Spill
 ) -> None:
-    """Add the baseline rows of these names. They come from silver, because no message of bronze brought them.
+    """Write the rows that baselines have for the tables `names` to `events`.
 
-    `windows` are the pieces that gold should have.
+    They are read from silver, because bronze does not have them. `windows` are the windows of the baselines that gold
+    should have.
     """
     table = lake.find(f"silver.{source}") if windows else None
     if table is None:
@@ -148,7 +157,7 @@ def read_baseline_rows(
 
 
 def _events_of(batch: pa.RecordBatch, windows: Collection[str]) -> Iterator[tuple[str, ChangeEvent]]:
-    """The events of a batch of silver in these windows, each with its window."""
+    """Return the events of a batch of silver that are in these windows, each with its window."""
     table = pa.Table.from_batches([batch])
     for name, event in zip(table["window"].to_pylist(), rows_to_events(table), strict=True):
         if name in windows:

@@ -10,7 +10,10 @@ Against = Literal["bronze", "ledger"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An error that was found: a stable `code`, `where` (a window, a snapshot, a column), and a description."""
+    """An error that a verification found.
+
+    `code` is a stable name of the kind of error. `where` is a window, a snapshot or a column. `what` is a description.
+    """
 
     code: str
     where: str
@@ -19,9 +22,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """One verification of one table: what was checked, what limits the result, and what is wrong.
+    """The result of one verification of one gold table.
 
-    `rows` compares gold's rows with the rebuilt ones; None: rows were not compared.
+    `checked` are numbers of what was checked, by name. `findings` are the errors. `notes` say what limits the result.
+    `rows` are the differences between gold's rows and rows made from bronze. It is None if rows were not compared.
     """
 
     against: Against

@@ -1,4 +1,7 @@
-"""Verify gold against the ledger: windows, messages and snapshots, from tables' metadata and addresses of messages."""
+"""Verify gold against the ledger: its windows, counts of messages, and snapshots.
+
+Only the metadata of tables and the addresses of messages are read.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -27,7 +30,7 @@ _ADDRESS = ("topic", "partition", "offset")
 
 
 def against_ledger(lake: Lake, name: str) -> Verification:
-    """Verify the ledger for a gold table and for all windows of its source."""
+    """Verify a gold table, and all windows of its source, against the ledger."""
     source = find_gold(lake, name)[1].source
     windows, ledger = read_windows(lake, source), read_ledger(lake, source)
     table, state = find_gold(lake, name)
@@ -44,22 +47,23 @@ def against_ledger(lake: Lake, name: str) -> Verification:
 
 
 def check_applied(state: GoldState, replayed: Sequence[LedgerRow]) -> list[Finding]:
-    """Give the windows of which gold has another content than the ledger counted. `replayed` are the table's rows.
+    """Return findings for windows for which gold and the ledger record a different content.
 
-    Gold remembers its last windows only.
+    `replayed` are the ledger's replay rows of the table. Gold records only its last windows. Older ones are not
+    checked.
     """
     oldest = min(state.applied, default="")
     found = []
     for row in replayed:
         held = state.applied.get(row.window)
         if row.window >= oldest and row.counts.get("rows") and row.identity != held:
-            what = f"gold has {held or 'nothing'} of it, and the ledger recorded {row.identity}"
+            what = f"gold recorded the content {held or '(none)'} for the window, but the ledger {row.identity}"
             found.append(Finding("APPLIED_OTHERWISE", row.window, what))
     return found
 
 
 def _accounts(lake: Lake, source: str, windows: Sequence[Window], ledger: Sequence[LedgerRow]) -> Iterator[Accounts]:
-    """The accounts of each window for which some stage has run."""
+    """Return the accounts of each window for which at least one stage has run."""
     counted: dict[str, dict[str, LedgerRow]] = {}
     for row in ledger:
         if row.table is None:
@@ -78,7 +82,10 @@ def _accounts(lake: Lake, source: str, windows: Sequence[Window], ledger: Sequen
 def _dropped_notes(lake: Lake, source: str) -> Iterator[str]:
     for layer in KEPT_LAYERS:
         if kept := kept_from(lake, layer, source):
-            yield f"{layer} is kept from {kept} on: for earlier windows, only the counts of the ledger were checked"
+            yield (
+                f"retention dropped the windows before {kept} from {layer}: for these windows, only the counts of the "
+                f"ledger were checked"
+            )
 
 
 def _accounts_of(
@@ -106,7 +113,7 @@ def _accounts_of(
 
 
 def _addresses(table: Table | None, **partition: str) -> list[MessageAddress]:
-    """The addresses of the messages of a partition of a system table, one for each row."""
+    """Return the message address of each row in one Iceberg partition of bronze, silver or quarantine."""
     if table is None:
         return []
     condition: BooleanExpression | None = None

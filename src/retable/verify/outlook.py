@@ -1,4 +1,4 @@
-"""Find what waits and what is stale: the windows and tables that a run, or a repeated run, would touch."""
+"""Find the windows that wait for a stage, and the windows and tables that are stale (`retable plan`)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -28,21 +28,21 @@ from retable.settings.sources import Source
 StaleCause = Literal["main", "settings", "schema", "silver", "decoder"]
 CAUSES: dict[StaleCause, str] = {
     "main": "gold's main branch was rolled back: all rows of the table are written again",
-    "settings": "the settings that decide how the table is decoded and typed have changed since",
-    "schema": "another schema of the table was imported since",
-    "silver": "the window was decoded again, and not replayed since",
-    "decoder": "the window was decoded by another version of the format's decoder",
+    "settings": "the settings for decoding and types of the table have changed since the window was replayed",
+    "schema": "another schema of the table was imported since the window was replayed",
+    "silver": "the window was decoded again, but not replayed again",
+    "decoder": "the window was decoded by another version of the format's decoder than the present one",
 }
 
 _NEEDED: tuple[KeptLayer, ...] = ("bronze", "silver")
-"""The layers that must have a window to run it again."""
+"""A window can run again only if these layers still have it."""
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """A window of which gold has another content than a replay today would give."""
+    """A window and a gold table that would get other rows from this window if it ran again, with the causes."""
 
     window: str
     table: str
@@ -53,14 +53,19 @@ class Stale:
 class Outlook:
     """What is to be done for one source.
 
-    `waiting` gives the next stage of each recorded window that is not replayed. `stale` is what a repeated run would
-    touch. `ended` counts the windows that have ended and are not recorded; None before the first one. `arrived` counts
-    the objects or positions that no window has; None if the source cannot be listed, and then `unlisted` says why.
-    `opens` is the end of the last recorded window if that is still to come: only then can a run record the next one.
-    `unit` is what arrives at this kind of source. `left_out` are tables that the settings take now, with the first and
-    last window that was decoded without them. `moved` are the tables that need a rebuild because the settings now send
-    rows to or from them: by name, with the reason. `kept_from` is the oldest whole window after retention. Older
-    windows cannot run again, so they are not stale. `paused` is why no new window is recorded.
+    - `ended`: the number of windows that have ended but are not recorded. None if no window is recorded.
+    - `arrived`: the number of objects or positions (`unit`) that no recorded window contains. None if the source cannot
+      be listed; then `unlisted` is the reason.
+    - `opens`: the end of the last recorded window, if it is in the future. A run can record the next window only then.
+    - `waiting`: the next stage of each recorded window that is not replayed.
+    - `stale`: windows and tables that a repeated run would change; `again` is the time range of these windows.
+    - `left_out`: tables that were excluded before and are included now, each with the first and last window that was
+      decoded without it.
+    - `moved`: the tables that need a rebuild because the settings now send rows to or from them, with the reason.
+    - `held`: the holds of tables.
+    - `paused`: the reason why no new window is recorded, or None.
+    - `kept_from`: the oldest window that retention kept, by layer. Older windows cannot run again, so they are not
+      stale.
     """
 
     source: str
@@ -85,14 +90,18 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What a repeated run of some windows would change: what is stale in them, and the tables that they left out."""
+    """What a repeated run of some windows would change.
+
+    `stale` are the tables that would get other rows. `left_out` are the tables that were excluded when the windows were
+    decoded, and are included now.
+    """
 
     stale: tuple[Stale, ...]
     left_out: frozenset[str]
 
 
 def inspect_source(lake: Lake, source: Source, now: datetime) -> Outlook:
-    """Find what is stale, held and waiting in a source, and so what a run would do. Nothing is written."""
+    """Find out what is stale, held and waiting in a source. Nothing is written."""
     windows, ledger = read_windows(lake, source.name), read_ledger(lake, source.name)
     known = {name: state for name, state in known_states(lake)[0].items() if state.source == source.name}
     taken = {name: state for name, state in known.items() if feeds(lake.settings, source, state)}
@@ -137,7 +146,10 @@ def _waiting(windows: Sequence[Window], ledger: Sequence[LedgerRow]) -> dict[str
 
 
 def _arrived(source: Source, windows: Sequence[Window], now: datetime) -> tuple[int | None, str | None]:
-    """Count the positions, or the objects by name and size, that no window has. No content is read."""
+    """Return the number of positions or objects that no window contains, or None and the reason why it is unknown.
+
+    Objects are compared by name and size. Their content is not read.
+    """
     try:
         found = inspect_arrivals(source, now)
     except SettingsError as error:
@@ -150,7 +162,10 @@ def _arrived(source: Source, windows: Sequence[Window], now: datetime) -> tuple[
 
 
 def _left_out(source: Source, ledger: Sequence[LedgerRow]) -> dict[str, tuple[str, str]]:
-    """The tables whose rows were counted and not stored though the settings take them now, with their windows."""
+    """Return the tables that are included now but were excluded when windows were decoded.
+
+    Decode counted their rows but did not store them. Each table comes with the first and last of these windows.
+    """
     windows: dict[str, list[str]] = defaultdict(list)
     for row in ledger:
         if row.table is not None and is_left_out(row, source.takes_named):
@@ -159,9 +174,9 @@ def _left_out(source: Source, ledger: Sequence[LedgerRow]) -> dict[str, tuple[st
 
 
 def _stale(lake: Lake, source: Source, ledger: Sequence[LedgerRow], states: Mapping[str, GoldState]) -> list[Stale]:
-    """The windows of which gold has another content than it would have today.
+    """Return the windows and tables for which a replay today would give other rows than gold has.
 
-    For old windows that gold has forgotten, the ledger counts.
+    Gold's state records only the last windows. For older windows, the record of the ledger is used.
     """
     files, version = silver_files(lake, source.name), find_format(source.format).version
     imports = read_schema_imports(lake, source.name)

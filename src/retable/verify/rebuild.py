@@ -1,7 +1,7 @@
-"""Fold one gold table again from change events, part by part: histories, keys and rows by the pure core alone.
+"""Fold one gold table again from change events, part by part, with only the core of Retable (no Spark, no Iceberg).
 
-Gold's rows, its high-water marks, and what a run decided before are not used. The state of gold is used for one thing:
-if it is held, the fold stops there too.
+Gold's rows, its high-water marks, and decisions of earlier runs are not used. The state of gold is used for one thing:
+if gold is held at a position, the new fold stops at this position, too.
 """
 
 from bisect import bisect_left, bisect_right
@@ -38,10 +38,12 @@ from retable.verify.spill import NOWHERE, Spill
 
 @dataclass(frozen=True, slots=True)
 class SourceHistory:
-    """A source's facts: its statements, each with its window, and the windows that gold should have, by number.
+    """What a rebuild needs from a source.
 
-    `known` are the tables that exist without a statement. If bronze lost messages, `floor` is up to where messages of
-    the table may be gone, and `remembered` are the undeclared columns that gold has.
+    `statements` are its statements, each with its window. `ordinals` are window numbers by name. `replayed` are the
+    windows that gold should have. `known` are tables that exist without a statement, each with its first position. If
+    retention dropped messages from bronze, `floor` says up to which positions messages of the table may be missing, and
+    `remembered` are the undeclared columns that gold has.
     """
 
     rules: SourceRules
@@ -54,7 +56,7 @@ class SourceHistory:
 
 
 class _Shape(NamedTuple):
-    """Rows with the same schema: of one name, between the same two statements, with the same columns."""
+    """What rows with the same schema have in common: table name, key, columns, and the statements before and after."""
 
     name: TableName
     place: tuple[int, int]
@@ -63,7 +65,7 @@ class _Shape(NamedTuple):
 
 
 class Links:
-    """Keys that one update joins, such as a changed key and its old value. They are folded together."""
+    """Groups of keys that must be folded together, because an update connects them, such as a key and its old value."""
 
     def __init__(self) -> None:
         self._next: dict[Key, Key] = {}
@@ -74,7 +76,7 @@ class Links:
             self._next[second] = first
 
     def first(self, key: Key) -> Key:
-        """Give the key that represents all keys joined with this one."""
+        """Return the key that represents the group of this key."""
         while (other := self._next.get(key)) is not None:
             # Each lookup halves the path of the next one.
             self._next[key] = self._next.get(other, other)
@@ -83,7 +85,7 @@ class Links:
 
 
 def names_of(source_history: SourceHistory, state: GoldState) -> set[TableName]:
-    """Give all names under which rows of a table may have come."""
+    """Return all names that the rows of a gold table may have in messages."""
     tables = Tables.trace(
         list(source_history.statements),
         source_history.rules,
@@ -94,9 +96,10 @@ def names_of(source_history: SourceHistory, state: GoldState) -> set[TableName]:
 
 
 class Rebuild:
-    """One table as its source's events give it: `events` of the replayed windows, under all names of the table.
+    """Builds one gold table again from change events.
 
-    TableError: the events make no table. NotKept: too many of them are gone.
+    `events` are the row events of the replayed windows, under all names of the table. Raise TableError if no table can
+    be built from them. Raise NotKept if retention dropped messages that are needed.
     """
 
     def __init__(self, source_history: SourceHistory, state: GoldState, events: Spill) -> None:
@@ -132,18 +135,21 @@ class Rebuild:
         )
 
     def _check_whole(self) -> None:
-        """Without all messages only rows with a key can be folded, and only under one key."""
+        """Raise NotKept if bronze lacks messages of the table, and it has no key or its key changed."""
         rules = self._source_history.rules.settings.rules(self.history.name)
         if self._source_history.floor is None or (self.keys and (rules.keys or not self.history.rekeyed)):
             return
         raise NotKept(
-            f"{self.history.name}: bronze no longer has all of its messages (retention.bronze), and without them "
-            f"a table without a key, or whose key changed, cannot be folded; verify it with --against ledger"
+            f"{self.history.name}: bronze no longer has all messages of the table (setting retention.bronze), and they "
+            f"are needed, because the table has no key or its key changed; verify it with --against ledger"
         )
 
     # --- tracing -------------------------------------------------------------------------------------------------
     def _trace(self) -> tuple[TableHistory, list[RowEvent]]:
-        """Trace until each column of the rows is known. Return the table's history and one row of each shape."""
+        """Build the table's history. Repeat this until it has all undeclared columns of the rows.
+
+        Return the history, and one row event of each shape.
+        """
         shapes = self._shapes()
         by_name: dict[TableName, list[RowEvent]] = {}
         for shape, event in shapes.items():
@@ -168,7 +174,7 @@ class Rebuild:
         return tables.history(identity), mine
 
     def _identity(self, tables: Tables) -> str:
-        """The table with this identity, or else the one that has its name at the end."""
+        """Return gold's identity of the table. If no table has it, return the identity of the table with its name."""
         known = {history.identity: history.name for history in tables.histories()}
         if self._state.identity in known:
             return self._state.identity
@@ -179,13 +185,13 @@ class Rebuild:
             Finding(
                 "IDENTITY",
                 self._state.identity,
-                f"according to its source, the table of this name began as {named[-1]}",
+                f"according to the statements, the table of this name has the identity {named[-1]}",
             )
         )
         return named[-1]
 
     def _shapes(self) -> dict[_Shape, RowEvent]:
-        """One event of each shape, the first that arrived."""
+        """Return the first event of each shape."""
         found: dict[_Shape, RowEvent] = {}
         for name, event in self._read(self._events.batches()):
             image = read_image(event.after or event.before or "{}") if event.types is None else {}
@@ -194,18 +200,18 @@ class Rebuild:
         return found
 
     def _place(self, sequence: Sequence) -> tuple[int, int]:
-        """The statements between which a row is."""
+        """Return two indices into the positions of statements, which say between which statements a row is."""
         return bisect_left(self._positions, sequence), bisect_right(self._positions, sequence)
 
     def _bounded(self, history: TableHistory) -> TableHistory:
-        """The history up to gold's hold. A hold of the source below that is a difference."""
+        """Return the history up to gold's hold. If the history has an earlier hold, add a finding."""
         if history.hold is not None and _is_below(history.hold, self._standing):
             self.findings.append(_hold_finding(history.hold))
         return history if self._standing is None else history.until(self._standing)
 
     # --- folding -------------------------------------------------------------------------------------------------
     def deal(self, parts: int) -> None:
-        """Give each event its part. Keys that one update joins, and the halves of an update, get the same part."""
+        """Assign each event to a part. Keys that an update connects, and both halves of an update, get one part."""
         halves: dict[Pair, tuple[Half, Key]] = {}
         for _, event in self._mine_of(self._events.batches()):
             for one, other in self._joined(event, halves):
@@ -213,7 +219,7 @@ class Rebuild:
         self._events.deal(lambda batch: [self._part(each, parts) for each in self._read([batch])])
 
     def _joined(self, event: RowEvent, halves: dict[Pair, tuple[Half, Key]]) -> Iterator[tuple[Key, Key]]:
-        """The pairs of keys that an event joins. A half is remembered until its other half comes."""
+        """Return pairs of keys that an event connects. `halves` has the halves whose other half has not come yet."""
         if not self.keys or self.bounds.verdict(event) is not None:
             return
         found = self._keys_of(event)
@@ -235,7 +241,7 @@ class Rebuild:
         return part_of(self.links.first(found[0]), parts) if found else 0
 
     def _keys_of(self, event: RowEvent) -> list[Key]:
-        """The keys that an event touches. None if it cannot be read, which its fold reports."""
+        """Return the keys of the rows that an event changes. If it cannot be read, return none; `fold` reports this."""
         try:
             action = self.reader.read(event)
         except (MessageError, TableError):
@@ -243,7 +249,7 @@ class Rebuild:
         return [key for key in (action.key, action.gone) if key is not None]
 
     def fold(self, part: int) -> Folded:
-        """Fold the events of one part."""
+        """Fold the events of one part, and add findings for values that hold the table."""
         mine = [event for _, event in self._mine_of(self._events.part(part))]
         if (cast := cast_hold(self.history, self.reader, self.key_changes, mine)) is not None:
             self.findings.append(_hold_finding(cast))
@@ -256,7 +262,7 @@ class Rebuild:
         return folded
 
     def rows(self, folded: Folded) -> list[Values]:
-        """Give the living rows, each with its sequence after its columns."""
+        """Return the rows that are not deleted, each with its sequence as the last value."""
         found: list[Values] = []
         for key, winner in folded.winners.items():
             if winner.base is not None and self._source_history.floor is None:
@@ -273,7 +279,7 @@ class Rebuild:
                 yield name, mine
 
     def _owned(self, row: tuple[TableName, RowEvent]) -> RowEvent | None:
-        """A row as one of this table, with its shard if the table has shards. None if it is another table's."""
+        """Return the event of a row, with its shard if the table has shards. If it is another table's, return None."""
         name, event = row
         place = name, self._place(event.sequence)
         if place not in self._mine:
@@ -294,17 +300,17 @@ def _address(event: RowEvent) -> tuple[str, int, int, int, int]:
 
 
 def format_sequence(sequence: Sequence, part: str | None) -> str:
-    """Format a row's position in the order of its source."""
+    """Return a row's position in the order of its source as text: the sequence, and the source partition if any."""
     return str(sequence) if part is None else f"{sequence} of {part}"
 
 
 def _is_below(found: Hold, standing: Hold | None) -> bool:
-    """Whether a hold that the events bring is below the hold of gold."""
+    """Return whether a hold that was found is below gold's hold (`standing`), or one of them has no position."""
     if standing is None or standing.position is None or found.position is None:
         return True
     return found.position < standing.position
 
 
 def _hold_finding(hold: Hold) -> Finding:
-    what = f"{hold.code}: {hold.reason}; gold is not held there"
+    what = f"{hold.code}: {hold.reason}; gold should be held there, but is not"
     return Finding("HOLD", "its first row" if hold.position is None else str(hold.position), what)

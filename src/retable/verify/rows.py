@@ -1,4 +1,4 @@
-"""Compare gold's rows with those of a rebuild, part by part, so that memory holds one part at a time."""
+"""Compare gold's rows with the rows of a rebuild, part by part, so that only one part is in memory at a time."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,14 +22,14 @@ from retable.verify.rebuild import Rebuild, SourceHistory, format_sequence
 from retable.verify.spill import MOST_PARTS, Spill
 
 ROWS_AT_ONCE = 100_000
-"""How many rows or events one part has, approximately."""
+"""The approximate number of rows or events in one part."""
 
 ComparedColumns = tuple[tuple[str, GoldType | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The `number`th part, from 1, of `of` parts of a table's keys."""
+    """The share of a table's keys that is verified. The keys are divided into `of` shares, and `number` is from 1."""
 
     number: int = 1
     of: int = 1
@@ -37,7 +37,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """A gold table: its recorded state, its columns without Retable's own, and its rows with all columns."""
+    """A gold table to be verified. `columns` are without Retable's own columns, but `rows` have all columns."""
 
     name: str
     state: GoldState
@@ -46,14 +46,17 @@ class Gold:
 
 
 def compare_rows(source_history: SourceHistory, gold: Gold, events: Spill, share: Share) -> Verification:
-    """Fold the events again and compare with gold's rows. `events` are those of the windows that gold should have."""
+    """Fold the events again and compare the result with gold's rows.
+
+    `events` are the row events of the windows that gold should have. `share` limits the comparison to some of the keys.
+    """
     notes = _notes(gold.state)
     if _is_held_wholly(gold.state) and not gold.columns:
-        return Verification("bronze", {}, (), (*notes, "nothing of it was ever replayed"))
+        return Verification("bronze", {}, (), (*notes, "no row of the table was ever replayed"))
     try:
         rebuild = Rebuild(_as_known(source_history, gold.state), gold.state, events)
     except TableError as error:
-        what = f"no table can be built from its source's messages ({error.code}: {error.message})"
+        what = f"the table cannot be built from the messages of its source ({error.code}: {error.message})"
         return Verification("bronze", {}, (Finding("NOT_REBUILT", gold.name, what),), tuple(notes))
     compared = _Compared(gold, rebuild, notes, source_history.floor)
     found = compared.run(max(events.rows, gold.rows.rows), share)
@@ -70,12 +73,20 @@ def compare_rows(source_history: SourceHistory, gold: Gold, events: Spill, share
 
 
 def compare_columns(here: ComparedColumns, wanted: ComparedColumns) -> list[Finding]:
-    """Compare gold's columns with those of its source, without regard to their order."""
+    """Return findings for columns that differ in gold (`here`) and in the rebuild (`wanted`). Order is ignored."""
     gold, rebuilt = dict(here), dict(wanted)
-    missing = [Finding("COLUMN", name, f"gold lacks it; it is {kind}") for name, kind in wanted if name not in gold]
-    extra = [Finding("COLUMN", name, "gold has it, its source does not") for name, _ in here if name not in rebuilt]
+    missing = [
+        Finding("COLUMN", name, f"gold does not have the column; its type is {kind}")
+        for name, kind in wanted
+        if name not in gold
+    ]
+    extra = [
+        Finding("COLUMN", name, "gold has the column, but the source does not have it")
+        for name, _ in here
+        if name not in rebuilt
+    ]
     retyped = [
-        Finding("COLUMN", name, f"gold has it as {kind}; it is {rebuilt[name]}")
+        Finding("COLUMN", name, f"the column is {kind} in gold, but should be {rebuilt[name]}")
         for name, kind in here
         if name in rebuilt and kind != rebuilt[name]
     ]
@@ -87,9 +98,9 @@ def _notes(state: GoldState) -> list[str]:
     if hold is None:
         return []
     if hold.position is None:
-        words = "compared with the windows that it took; if they were out of order, it may also have events of others"
+        words = "compared with the windows that it accepted; if windows came out of order, gold may have more events"
         return [f"gold is held as it is now ({hold.code}): {words}"]
-    return [f"gold is held at {hold.position} ({hold.code}): compared up to there"]
+    return [f"gold is held at {hold.position} ({hold.code}): only rows up to this position are compared"]
 
 
 def _is_held_wholly(state: GoldState) -> bool:
@@ -97,7 +108,10 @@ def _is_held_wholly(state: GoldState) -> bool:
 
 
 def _as_known(source_history: SourceHistory, state: GoldState) -> SourceHistory:
-    """Leave out the statements that gold cannot know yet. If gold is wholly held, also those that it did not take."""
+    """Return the source history without statements that are not in a replayed window.
+
+    If the whole table is held, also remove the statements that gold did not apply.
+    """
     taken = set(state.changes)
     statements = {
         s: w for s, w in source_history.statements.items() if w in source_history.replayed or str(s.position) in taken
@@ -121,7 +135,7 @@ def _histories(
 
 
 class _Compared:
-    """One comparison of gold with its rebuild."""
+    """Compares gold with its rebuild. `floor` says which messages retention dropped; `notes` get its remarks."""
 
     def __init__(self, gold: Gold, rebuild: Rebuild, notes: list[str], floor: RetentionFloor | None) -> None:
         self._gold = gold
@@ -134,16 +148,19 @@ class _Compared:
         self._kinds = tuple(rebuild.columns[at][1] for at in self._shared)
 
     def run(self, rows: int, share: Share) -> RowDifference | None:
-        """Compare a share of the rows. None if gold lacks a column of the key."""
+        """Compare a share of the keys. Return None if gold lacks a key column.
+
+        `rows` is the number of rows of gold, or of events, if there are more events.
+        """
         keys = self._rebuild.reader.key_columns
         missing = [self._rebuild.columns[at][0] for at in keys if at not in self._shared]
         if missing:
-            self._notes.append(f"gold lacks {missing[0]!r} of the key: no row was compared")
+            self._notes.append(f"gold does not have the key column {missing[0]!r}: no rows were compared")
             return None
         found = RowDifference()
         inner = min(-(-rows // (ROWS_AT_ONCE * share.of)) or 1, MOST_PARTS // share.of)
         if self._rebuild.key_changes:
-            self._notes.append("its primary key changed, so the whole table was compared, at once in memory")
+            self._notes.append("the primary key changed, so the whole table was compared at once, in memory")
             inner, share = 1, Share()
         if not keys:
             self._compare_bags(found, inner * share.of, share)
@@ -161,11 +178,11 @@ class _Compared:
             comparison.add(found, standing if self._floor is None else self._decided(standing, folded, on), wanted)
         if self._floor is not None:
             what = f"{found.left} of {self._gold.rows.rows} rows of gold were compared"
-            self._notes.append(f"{what}: the others depend on messages that bronze no longer has (retention.bronze)")
+            self._notes.append(f"{what}: other rows depend on messages that bronze no longer has (retention.bronze)")
         return found
 
     def _decided(self, standing: Iterable[Values], folded: Folded, on: tuple[int, ...]) -> Iterator[Values]:
-        """The rows of gold whose presence the messages decide."""
+        """Return those rows of gold that the messages in bronze prove to be right or wrong."""
         decided = {comparable(key): winner.base is None for key, winner in folded.winners.items()}
         for row in standing:
             key = comparable(tuple(row[at] for at in on))
@@ -173,7 +190,10 @@ class _Compared:
                 yield row
 
     def _compare_bags(self, found: RowDifference, parts: int, share: Share) -> None:
-        """Compare whole rows. A part has some of the sequences, so only the sum over all parts is meaningful."""
+        """Compare whole rows, for a table without a key. Inserts and deletes of a row can be in different parts.
+
+        So all parts are folded and summed before they are compared.
+        """
         if share.of > 1:
             self._notes.append("the table has no key, so the whole table was compared")
         counts: Counter[Values] = Counter()
@@ -184,7 +204,7 @@ class _Compared:
                 counts[comparable(tuple(row[at] for at in self._shared))] += count
         owed = -sum(count for count in counts.values() if count < 0)
         if owed:
-            self._notes.append(f"{owed} rows were deleted more often than inserted")
+            self._notes.append(f"the messages delete {owed} rows that they do not insert")
         standing = (row[:-1] for row in self._standing(0))
         Comparison(tuple(self._names), self._kinds, ()).add(found, standing, (+counts).elements())
 
@@ -196,14 +216,14 @@ class _Compared:
         return part_of(self._rebuild.links.first(tuple(row[at] for at in on)), parts)
 
     def _values(self, batch: pa.RecordBatch) -> Iterator[Values]:
-        """Gold's rows in the common columns, each with its sequence after them."""
+        """Return gold's rows in the columns that gold and rebuild both have, with the sequence as the last value."""
         rows = to_values(pa.Table.from_batches([batch]).select(self._names)) or [()] * batch.num_rows
         for row, at in zip(rows, batch.column(SEQUENCE_COLUMN).to_pylist(), strict=True):
             yield (*row, _sequence(at))
 
 
 def _may_be_gone(spelled: object, floor: RetentionFloor | None) -> bool:
-    """Whether the message that brought a row may be gone."""
+    """Return whether retention may have dropped the message of a row. `spelled` is its sequence as text."""
     if floor is None or not isinstance(spelled, str):
         return False
     text, _, part = spelled.partition(" of ")

@@ -1,4 +1,4 @@
-"""Keep rows on disk between two passes over them, so that memory holds one part of a table at a time."""
+"""Keep rows on disk and divide them into parts, so that only one part of a table is in memory at a time."""
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,10 @@ MOST_PARTS = NOWHERE
 
 
 class Spill:
-    """Batches of one schema in a separate file, in the order of writing. Each row is in one part."""
+    """A temporary file of rows, in the order of writing. First `write` all rows, then read them.
+
+    `deal` assigns each row to a part, and `part` reads one part. All batches must have the same schema.
+    """
 
     def __init__(self, path: Path) -> None:
         self.rows = 0
@@ -31,7 +34,7 @@ class Spill:
         self.rows += batch.num_rows
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Give all rows, from the first."""
+        """Return all rows in the order of writing."""
         with ExitStack() as stack:
             if self._writing is not None:
                 self._writing.close()
@@ -43,14 +46,14 @@ class Spill:
                     yield reader.get_batch(number)
 
     def deal(self, part_of: Callable[[pa.RecordBatch], Sequence[int]]) -> None:
-        """Give each row its part."""
+        """Assign each row to a part. `part_of` returns the part numbers of a batch's rows."""
         parts = array("H")
         for batch in self.batches():
             parts.extend(part_of(batch))
         self._parts = parts
 
     def part(self, number: int) -> Iterator[pa.RecordBatch]:
-        """Give the rows of one part in order, or all rows if `deal` was not called."""
+        """Return the rows of one part in the order of writing. If `deal` was not called, return all rows."""
         at = 0
         for batch in self.batches():
             if self._parts is not None:

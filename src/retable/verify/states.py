@@ -1,4 +1,4 @@
-"""Compare two states of one gold table. A state can be named in several ways."""
+"""Compare two states of one gold table."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,9 +26,10 @@ NOW = "now"
 
 @dataclass(frozen=True, slots=True)
 class ComparedState:
-    """A state of a table: the requested name, its snapshot (None: it had no row yet), and its columns.
+    """A state of a table. `asked` is how the user named the state.
 
-    `columns` are name and type by Iceberg's field id, in order, without Retable's own.
+    `snapshot` is None if the table had no row yet. `columns` gives name and type by Iceberg's field id, in the order of
+    the table, without Retable's own columns.
     """
 
     asked: str
@@ -38,7 +39,7 @@ class ComparedState:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDifference:
-    """A column that differs: `left` and `right` are its name and type, None if that state does not have it."""
+    """A column that differs in two states. `left` and `right` are its name and type there, or None if it is missing."""
 
     left: tuple[str, str] | None
     right: tuple[str, str] | None
@@ -46,7 +47,7 @@ class ColumnDifference:
 
 @dataclass(frozen=True, slots=True)
 class StateDifference:
-    """The differences of two states. `key` names the columns by which rows were compared; empty: whole rows."""
+    """The differences of two states. `key` are the columns by which rows were matched; if empty, by whole rows."""
 
     left: ComparedState
     right: ComparedState
@@ -56,10 +57,10 @@ class StateDifference:
 
 
 def compare_states(lake: Lake, name: str, one: str, other: str, folder: Path) -> StateDifference:
-    """Compare two states of a gold table by key. Rows are kept in `folder`.
+    """Compare two states of a gold table. Rows are matched by key, or as whole rows if the states have no common key.
 
-    A state is `now`, a window, the number of a snapshot, a tag or a branch, or a time. Columns are matched by identity,
-    so a renamed column is compared with itself.
+    `one` and `other` each name a state: `now`, a window, a snapshot's number, a tag, a branch, or a time. Columns are
+    matched by field id, so a renamed column is compared with itself. Temporary files are written to `folder`.
     """
     table, state = find_gold(lake, name)
     left, right = (_find_state(lake, name, table, asked) for asked in (one, other))
@@ -89,7 +90,11 @@ def _find_state(lake: Lake, name: str, table: Table, asked: str) -> ComparedStat
     if snapshot is not None and asked != NOW:
         found = table.metadata.snapshot_by_id(snapshot)
         if found is None:
-            raise NotFound(f"{name}: the snapshot {snapshot} has expired", table=name, snapshot=snapshot)
+            raise NotFound(
+                f"{name}: the snapshot {snapshot} has expired, so its rows can no longer be read",
+                table=name,
+                snapshot=snapshot,
+            )
         schema = next((each for number, each in table.schemas().items() if number == found.schema_id), schema)
     fields = [field for field in schema.fields if field.name != SEQUENCE_COLUMN]
     return ComparedState(asked, snapshot, {f.field_id: (f.name, str(f.field_type).replace(" ", "")) for f in fields})
@@ -108,18 +113,18 @@ def _snapshot(lake: Lake, name: str, table: Table, asked: str) -> int | None:
 
 
 def _at(name: str, table: Table, asked: str) -> int | None:
-    """The snapshot that readers saw at a time; None before the first one."""
+    """Return the snapshot that readers saw at a time, or None if the table had no snapshot then."""
     try:
         time = datetime.fromisoformat(asked)
     except ValueError:
         raise _unknown(name, asked) from None
     if time.tzinfo is None:
-        raise InvalidSetting(f"{asked!r} has no zone; write {asked}Z for UTC, or {asked}+08:00")
+        raise InvalidSetting(f"the time {asked!r} has no time zone; write {asked}Z for UTC, or {asked}+08:00")
     entries = table.history()
     past = [entry.snapshot_id for entry in entries if entry.timestamp_ms <= time.timestamp() * 1000]
     first = table.metadata.snapshot_by_id(entries[0].snapshot_id) if entries else None
     if not past and first is not None and first.parent_snapshot_id is not None:
-        raise NotFound(f"{name}: the snapshot of {asked} has expired", table=name)
+        raise NotFound(f"{name}: the snapshot of {asked} has expired, so its rows can no longer be read", table=name)
     return past[-1] if past else None
 
 
@@ -132,7 +137,7 @@ def _unknown(name: str, asked: str) -> NotFound:
 
 
 def read_columns(lake: Lake, table: Table, snapshot: int, names: list[str], rows: Spill) -> None:
-    """Read these columns in this order, and the sequence after them."""
+    """Read columns of a snapshot into `rows`, in the order of `names`, with the sequence column at the end."""
     with explained(lake.settings.lake):
         scan = table.scan(snapshot_id=snapshot, selected_fields=(*names, SEQUENCE_COLUMN))
         for batch in scan.to_arrow_batch_reader():
@@ -140,7 +145,7 @@ def read_columns(lake: Lake, table: Table, snapshot: int, names: list[str], rows
 
 
 def compare_spills(comparison: Comparison, left: Spill, right: Spill) -> RowDifference:
-    """Compare two sides part by part, so that memory holds one part of them at a time."""
+    """Compare two sets of rows. They are divided by key, so that only one part of each set is in memory at a time."""
     found = RowDifference()
     parts = min(-(-max(left.rows, right.rows) // ROWS_AT_ONCE) or 1, MOST_PARTS)
     on = comparison.on or range(len(comparison.names))
@@ -154,6 +159,6 @@ def compare_spills(comparison: Comparison, left: Spill, right: Spill) -> RowDiff
 
 
 def _values(batch: pa.RecordBatch) -> Iterator[Values]:
-    """Rows without their sequence. The sequence is read so that a batch without columns still has its rows."""
+    """Return rows without their sequence. It was read only so that a batch without other columns has a row count."""
     columns = batch.schema.names[:-1]
     yield from to_values(pa.Table.from_batches([batch]).select(columns)) or [()] * batch.num_rows

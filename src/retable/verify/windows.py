@@ -1,4 +1,4 @@
-"""Check that each position of a source is in exactly one window, and that each message of a window is accounted for."""
+"""Check that each position of a source is in exactly one window, and that no message of a window is lost."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,10 +16,11 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accounts:
-    """What the tables have of one window, and what the ledger counted by stage. A stage that has not run is missing.
+    """The numbers of rows that bronze, silver and quarantine have for one window, and the ledger's counts.
 
-    `unseen` are messages of bronze that are neither in silver nor in quarantine. `unknown` are addresses that these
-    have and bronze does not. `fresh` says whether the replayed content is what silver has now.
+    `unseen` are addresses of messages that are in bronze, but neither in silver nor in quarantine. `unknown` are
+    addresses that are in silver or quarantine, but not in bronze. `fresh` says whether gold was made of the content
+    that silver has now. `counted` has the ledger's counts by stage, without stages that have not run.
     """
 
     window: str
@@ -34,7 +35,10 @@ class Accounts:
 
 
 def as_counted(accounts: Accounts, gone: Collection[str]) -> Accounts:
-    """Give the accounts of a window that retention dropped from these layers, with the ledger's counts for them."""
+    """Return the accounts of a window that retention dropped from the layers `gone`.
+
+    For these layers, the counts of the ledger are used as the numbers of rows.
+    """
     land, decode, replay = (accounts.counted.get(stage, {}) for stage in ("land", "decode", "replay"))
     sums = _sums(decode)
     found = replace(accounts, unseen=(), unknown=())
@@ -49,11 +53,11 @@ def as_counted(accounts: Accounts, gone: Collection[str]) -> Accounts:
 
 
 def check_tiling(windows: Sequence[Window]) -> list[Finding]:
-    """Check that each window begins at the end of the one before, and that no object is missing or in two windows."""
+    """Check that each window begins where the window before it ends, and that no input is missing or in two windows."""
     found = []
     for before, window in pairwise(windows):
         if window.ordinal != before.ordinal + 1:
-            what = f"it is number {window.ordinal}, and the one before it, {before.name}, is number {before.ordinal}"
+            what = f"the window has number {window.ordinal}, but the window before it, {before.name}, {before.ordinal}"
             found.append(Finding("WINDOW_NUMBER", window.name, what))
         if window.start != before.end:
             code = "WINDOW_GAP" if window.start > before.end else "WINDOW_OVERLAP"
@@ -61,7 +65,8 @@ def check_tiling(windows: Sequence[Window]) -> list[Finding]:
                 Finding(
                     code,
                     window.name,
-                    f"it begins at {window.start:%FT%TZ}, and {before.name} ends at {before.end:%FT%TZ}",
+                    f"the window begins at {window.start:%FT%TZ}, but the window before it, {before.name}, ends at "
+                    f"{before.end:%FT%TZ}",
                 )
             )
     if windows and windows[0].ordinal != 0:
@@ -79,16 +84,19 @@ def _check_objects(windows: Sequence[Window]) -> list[Finding]:
         for item in window.objects:
             if item.number != wanted:
                 code = "OBJECT_GAP" if item.number > wanted else "OBJECT_TWICE"
-                found.append(Finding(code, window.name, f"{item.key} is object {item.number}, and {wanted} is next"))
+                found.append(Finding(code, window.name, f"{item.key} has the number {item.number}, not {wanted}"))
             wanted = max(wanted, item.number) + 1
             other = seen.setdefault((item.key, item.etag), window.name)
             if other != window.name:
-                found.append(Finding("OBJECT_TWICE", window.name, f"{item.key} is in the window {other} too"))
+                found.append(Finding("OBJECT_TWICE", window.name, f"{item.key} is also in the window {other}"))
     return found
 
 
 def _check_ranges(windows: Sequence[Window]) -> list[Finding]:
-    """Each partition's ranges must follow one another, except where the source epoch was raised."""
+    """Check that each range of a Kafka partition begins where the range before it ends.
+
+    This is not checked if the source epoch was raised between the two ranges.
+    """
     found = []
     last: dict[tuple[str, int], PartitionRange] = {}
     for window in windows:
@@ -97,7 +105,8 @@ def _check_ranges(windows: Sequence[Window]) -> list[Finding]:
             if before is not None and before.epoch == each.epoch and before.end != each.begin:
                 code = "POSITION_GAP" if each.begin > before.end else "POSITION_TWICE"
                 what = (
-                    f"{each.topic}/{each.partition} begins at {each.begin}, and its range before ends at {before.end}"
+                    f"the range of {each.topic}/{each.partition} begins at the offset {each.begin}, but the range "
+                    f"before it ends at {before.end}"
                 )
                 found.append(Finding(code, window.name, what))
             last[each.address] = each
@@ -105,7 +114,11 @@ def _check_ranges(windows: Sequence[Window]) -> list[Finding]:
 
 
 def check_accounts(accounts: Accounts) -> list[Finding]:
-    """Check that each message of bronze is an event, a note or in quarantine, and that the ledger counted the same."""
+    """Check the accounts of one window.
+
+    Each message of bronze must be in silver (as an event or a note) or in quarantine, or be counted as ignored. The
+    numbers of rows must be equal to the ledger's counts.
+    """
     found = [*_check_landed(accounts), *_check_decoded(accounts), *_check_replayed(accounts)]
     return [Finding(code, accounts.window, what) for code, what in found]
 
@@ -115,9 +128,9 @@ def _check_landed(accounts: Accounts) -> Iterable[tuple[str, str]]:
     landed = None if land is None else land.get("landed", 0)
     if landed is not None and landed != accounts.bronze:
         code = "MESSAGES_LOST" if accounts.bronze < landed else "MESSAGES_ADDED"
-        yield code, f"bronze has {accounts.bronze} messages, and {landed} were landed"
+        yield code, f"bronze has {accounts.bronze} messages, but land counted {landed}"
     if decode is not None and landed is not None and decode.get("landed", 0) != landed:
-        yield "UNBALANCED", f"{landed} messages were landed, and decode read {decode.get('landed', 0)}"
+        yield "UNBALANCED", f"land counted {landed} messages, but decode read {decode.get('landed', 0)}"
 
 
 def _check_decoded(accounts: Accounts) -> Iterable[tuple[str, str]]:
@@ -135,12 +148,15 @@ def _check_decoded(accounts: Accounts) -> Iterable[tuple[str, str]]:
         ("quarantine", accounts.quarantine, sums["quarantined"]),
     ):
         if there != wanted:
-            yield f"{what.upper()}_DIFFERS", f"{what} has {there} rows of it, and the ledger counted {wanted}"
+            yield f"{what.upper()}_DIFFERS", f"{what} has {there} rows of the window, but the ledger counted {wanted}"
     if len(accounts.unseen) > sums["excluded"] + sums["ignored"] + sums["erased"]:
-        words = "are neither events nor notes, and not in quarantine"
-        yield "MESSAGE_UNACCOUNTED", f"{len(accounts.unseen)} messages {words}: {_format_addresses(accounts.unseen)}"
+        words = "messages of bronze are neither in silver nor in quarantine"
+        yield "MESSAGE_UNACCOUNTED", f"{len(accounts.unseen)} {words}: {_format_addresses(accounts.unseen)}"
     if accounts.unknown:
-        yield "EVENT_WITHOUT_MESSAGE", f"bronze has no message at {_format_addresses(accounts.unknown)}"
+        yield (
+            "EVENT_WITHOUT_MESSAGE",
+            f"silver or quarantine has messages that bronze does not have: {_format_addresses(accounts.unknown)}",
+        )
 
 
 def _check_replayed(accounts: Accounts) -> Iterable[tuple[str, str]]:
@@ -148,7 +164,7 @@ def _check_replayed(accounts: Accounts) -> Iterable[tuple[str, str]]:
     if replay is None:
         return
     if not accounts.fresh:
-        yield "DECODED_SINCE", "it was decoded again, and not replayed since"
+        yield "DECODED_SINCE", "the window was decoded again, but not replayed again"
         return
     try:
         check_rows(replay)
@@ -157,12 +173,12 @@ def _check_replayed(accounts: Accounts) -> Iterable[tuple[str, str]]:
     if replay.get("rows", 0) != accounts.silver_rows:
         yield (
             "ROWS_UNCOUNTED",
-            f"silver has {accounts.silver_rows} row changes, and {replay.get('rows', 0)} were replayed",
+            f"silver has {accounts.silver_rows} row changes, but replay counted {replay.get('rows', 0)}",
         )
 
 
 def _sums(counts: Mapping[str, int]) -> Counter[str]:
-    """Counts without their reasons."""
+    """Return the counts summed by kind. A name such as `ignored:<reason>` is counted as `ignored`."""
     sums: Counter[str] = Counter()
     for name, count in counts.items():
         sums[name.partition(":")[0]] += count

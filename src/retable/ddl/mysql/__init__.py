@@ -1,1 +1,1 @@
-"""The DDL of MySQL and MariaDB."""
+"""Read the DDL of MySQL and MariaDB."""

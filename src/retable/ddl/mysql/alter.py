@@ -1,4 +1,4 @@
-"""ALTER TABLE of MySQL: all actions of a statement are understood, or none is applied."""
+"""Read ALTER TABLE of MySQL. Retable applies no action of a statement if it does not understand all of them."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -45,7 +45,7 @@ class _Default(NoChange):
 
 
 def read_alter_table(cursor: Cursor, names: Names, ignoring: bool) -> tuple[SchemaChange, ...]:
-    """Read the text after ALTER TABLE. `ignoring`: it is ALTER IGNORE, so a new unique index deletes rows."""
+    """Read the text after ALTER TABLE. `ignoring` is True for ALTER IGNORE: a new unique index then deletes rows."""
     cursor.take("IF", "EXISTS")
     table = names.read(cursor)
     skip_wait(cursor)
@@ -57,28 +57,26 @@ def read_alter_table(cursor: Cursor, names: Names, ignoring: bool) -> tuple[Sche
         more = cursor.take(",") or _at_partitioning(cursor)
     added = {change.column.name.lower() for change in changes if isinstance(change, AddColumn)}
     if any(isinstance(change, _Default) and change.column.lower() in added for change in changes):
-        raise UnsupportedChange("the statement adds a column and also sets the default of this column")
+        raise UnsupportedChange("the statement adds a column and sets the default of this column in another clause")
     if ignoring and NoChange("unique index") in changes:
-        raise UnsupportedChange("ALTER IGNORE with a unique index removes rows without an event")
+        raise UnsupportedChange("ALTER IGNORE with a unique index removes rows without an event for each of them")
     _check_conditions(changes)
     keys = {name.lower() for change in changes if isinstance(change, SetKey) for name in change.keys}
     return in_order([_without_nulls(change, keys) for change in changes])
 
 
 def _check_conditions(changes: Sequence[SchemaChange]) -> None:
-    """UnsupportedChange if IF NOT EXISTS depends on what another part of the statement adds or drops."""
+    """Raise UnsupportedChange if the effect of IF NOT EXISTS depends on another clause of the statement."""
     added = Counter(change.column.name.lower() for change in changes if isinstance(change, AddColumn))
     if twice := next((name for name, times in added.items() if times > 1), None):
-        raise UnsupportedChange(f"the statement adds column {twice!r} twice")
+        raise UnsupportedChange(f"the statement adds column {twice!r} twice; it is not known which one is added")
     asks = any(isinstance(change, SetKey) and change.if_not_exists for change in changes)
     if asks and any(isinstance(change, DropColumn) for change in changes):
-        raise UnsupportedChange(
-            "the statement adds a key IF NOT EXISTS and drops a column that may be in the existing key"
-        )
+        raise UnsupportedChange("a key is added IF NOT EXISTS, and a dropped column may be in the existing key")
 
 
 def _without_nulls(change: SchemaChange, keys: Collection[str]) -> SchemaChange:
-    """A column that is added to the key is NOT NULL, whatever its definition says. Old rows show its type's default."""
+    """Make an added column NOT NULL if it is in the key. Old rows then show the default of its type."""
     if not isinstance(change, AddColumn) or change.column.name.lower() not in keys:
         return change
     return replace(change, column=replace(change.column, not_null=True))
@@ -89,7 +87,7 @@ def _at_end(cursor: Cursor) -> bool:
 
 
 def _at_partitioning(cursor: Cursor) -> bool:
-    """Partitions follow the last action without a comma."""
+    """Return whether a clause about partitions comes next. It comes after the last action, without a comma."""
     return cursor.sees("PARTITION", "BY") or cursor.sees("REMOVE", "PARTITIONING")
 
 
@@ -131,7 +129,7 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
     if cursor.sees("PARTITION"):
         return [_skip_partitions(cursor)]
     if cursor.sees("SYSTEM", "VERSIONING"):
-        raise UnsupportedChange("a table with system versioning keeps rows that its events delete")
+        raise UnsupportedChange("ADD SYSTEM VERSIONING: the table keeps rows for which the log has delete events")
     if key := read_key(cursor):
         if key.reference is not None:
             return [_referring(table, key.reference)]
@@ -156,7 +154,7 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 
 
 def _keys_of(table: TableName, column: ColumnDefinition, if_not_exists: bool = False) -> list[SchemaChange]:
-    """The keys in a column's own definition. With IF NOT EXISTS, MariaDB adds no key if the table has one."""
+    """Return the keys in the definition of a column. With IF NOT EXISTS, MariaDB adds no second primary key."""
     references = [_referring(table, column.reference)] if column.reference else []
     return [*([SetKey(table, (column.name,), if_not_exists)] if column.primary else []), *references]
 
@@ -167,15 +165,21 @@ def _referring(table: TableName, key: ForeignKey) -> AddForeignKey:
 
 def _added(table: TableName, column: ColumnDefinition, place: ColumnPosition, if_not_exists: bool) -> AddColumn:
     if column.numbered:
-        raise UnsupportedChange(f"the source fills column {column.name!r} with numbers without an event")
+        raise UnsupportedChange(
+            f"the source numbers old rows in column {column.name!r}, and the log has no event with the numbers; "
+            "`retable hold release --as` can add a plain column, which is null in those rows"
+        )
     if column.has_default and not column.tells_default:
-        raise UnsupportedChange(f"the default of column {column.name!r} is bytes that are not text")
+        raise UnsupportedChange(f"the default of column {column.name!r} is bytes that Retable cannot write as text")
     return AddColumn(table, _changed_spec(column), place, if_not_exists)
 
 
 def _changed_spec(column: ColumnDefinition) -> ColumnSpec:
     if column.generated:
-        raise UnsupportedChange(f"the source computes column {column.name!r} of existing rows without an event")
+        raise UnsupportedChange(
+            f"the source computes column {column.name!r} of old rows, and the log has no event with the values; "
+            "`retable hold release --as` can declare a plain column, which does not get these values"
+        )
     return column.spec()
 
 
@@ -197,10 +201,7 @@ def _read_drop(cursor: Cursor, table: TableName, names: Names) -> list[SchemaCha
 
 
 def _read_drop_key(cursor: Cursor, table: TableName) -> SetKey | NoChange:
-    """Read `DROP INDEX x` and similar. The primary key is also an index, with the name PRIMARY.
-
-    MariaDB accepts the table before a foreign key's name, as in `t.fk`.
-    """
+    """Read `DROP INDEX x` and similar. The index PRIMARY is the primary key. MariaDB allows `t.fk` as a foreign key."""
     what = "foreign key" if cursor.take("FOREIGN") else cursor.word.lower()
     cursor.next()
     cursor.take("IF", "EXISTS")
@@ -243,7 +244,7 @@ def _read_rename(cursor: Cursor, table: TableName, names: Names) -> SchemaChange
 
 
 def _read_alter(cursor: Cursor) -> NoChange:
-    """Read `ALTER [COLUMN] … SET DEFAULT`. A default affects future rows only, and they arrive with their values."""
+    """Read `ALTER [COLUMN] … SET DEFAULT`. It affects later rows only, and their messages contain the values."""
     cursor.expect("ALTER")
     if cursor.word in ("INDEX", "KEY", "CHECK", "CONSTRAINT"):
         what = cursor.next().text.lower()
@@ -271,7 +272,7 @@ def _read_convert(cursor: Cursor, names: Names) -> NoChange:
     if charset is None:
         raise cursor.unknown()
     if charset == "BINARY":
-        raise UnsupportedChange("CONVERT TO CHARACTER SET binary changes all text columns to bytes")
+        raise UnsupportedChange("CONVERT TO CHARACTER SET binary changes all text columns to bytes and names none")
     if cursor.take("COLLATE"):
         cursor.take("=")
         cursor.next()
@@ -279,18 +280,20 @@ def _read_convert(cursor: Cursor, names: Names) -> NoChange:
 
 
 def _moves_rows(cursor: Cursor, names: Names) -> UnsupportedChange:
-    """The error for an action that moves rows. A table that partitions are exchanged with, or made of, is held too."""
+    """Return the error for an action that moves rows. A second table in it (EXCHANGE PARTITION) is held too."""
     what = f"{cursor.next().text} {cursor.word}".strip().upper()
     while not (_at_end(cursor) or cursor.take("TABLE")):
         cursor.next()
     if not _at_end(cursor):
         names.read(cursor)
     moves = what in ("DROP PARTITION", "TRUNCATE PARTITION", "EXCHANGE PARTITION")
-    return UnsupportedChange(f"{what} removes or adds rows without an event", moves_partitions=moves)
+    return UnsupportedChange(
+        f"{what} removes or adds rows, and the log has no event for each of them", moves_partitions=moves
+    )
 
 
 def _skip_partitions(cursor: Cursor) -> NoChange:
-    """Step to the statement's end, because nothing follows an action on partitions."""
+    """Step to the end of the statement, because an action on partitions is always the last clause."""
     if not cursor.take("REMOVE", "PARTITIONING"):
         if not cursor.sees("PARTITION"):
             cursor.next()

@@ -1,4 +1,4 @@
-"""Column definitions in MySQL's CREATE TABLE and ALTER TABLE."""
+"""Read column definitions in CREATE TABLE and ALTER TABLE of MySQL."""
 
 from dataclasses import dataclass, field
 
@@ -24,7 +24,11 @@ _AS_BINARY = {
 
 @dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
-    """One definition while it is read. `numbered`: it has AUTO_INCREMENT. `charset` is in upper case."""
+    """The definition of a column. The functions here fill it while they read.
+
+    `base` is the name of the type, `arguments` the text in its parentheses, and `attributes` words such as UNSIGNED.
+    `numbered` means AUTO_INCREMENT, and `generated` means computed from other columns. `charset` is in upper case.
+    """
 
     name: str
     base: str = ""
@@ -43,7 +47,7 @@ class ColumnDefinition:
 
     @property
     def is_text(self) -> bool:
-        """Say whether the character set `binary` would change the type."""
+        """Return whether the character set `binary` would change the type to a type of bytes."""
         return self.base.lower() in _AS_BINARY
 
     @property
@@ -53,7 +57,7 @@ class ColumnDefinition:
 
     @property
     def tells_default(self) -> bool:
-        """Say whether there is a constant default that text can represent."""
+        """Return whether there is a constant default that Retable can write as text."""
         return self.has_default and (self.default is None or self._default_text() is not None)
 
     def spec(self) -> ColumnSpec:
@@ -62,9 +66,10 @@ class ColumnDefinition:
         return ColumnSpec(self.name, self.source_type, self.not_null, has_default, default, self.comment, self.computed)
 
     def _default_text(self) -> str | None:
-        """The default's text; a number for a bit or hexadecimal literal in a numeric column; None: NULL, or no text.
+        """Return the default as text. Return None for NULL and for bytes that are not text.
 
-        In a column of bytes only ASCII is accepted, because no statement gives the encoding of other characters.
+        A bit or hexadecimal literal in a numeric column is returned as a number. In a column of bytes only ASCII text
+        is accepted, because no statement contains the encoding of other characters.
         """
         value = self.default
         kind = gold_type(self.source_type, has_lengths=True)
@@ -76,7 +81,7 @@ class ColumnDefinition:
 
 
 def read_column(cursor: Cursor, name: str) -> ColumnDefinition:
-    """Read type and options after a column's name, up to FIRST, AFTER or the first word that is not an option."""
+    """Read the type and options after the name of a column. Stop before the first word that is not an option."""
     column = ColumnDefinition(name=name)
     _read_type(cursor, column)
     while _read_option(cursor, column):
@@ -91,7 +96,7 @@ def read_place(cursor: Cursor) -> ColumnPosition | None:
 
 
 def read_charset(cursor: Cursor) -> str | None:
-    """Read `CHARACTER SET x` in any spelling. Return the name in upper case, or None if it does not come next."""
+    """Read `CHARACTER SET x` in any spelling. Return the name in upper case, or None if no such clause comes next."""
     if not (cursor.take("CHARSET") or cursor.take("CHARACTER", "SET") or cursor.take("CHAR", "SET")):
         return None
     cursor.take("=")
@@ -124,7 +129,7 @@ def _read_arguments(cursor: Cursor) -> str:
 
 
 def _single_quoted(label: str) -> str:
-    """The label of an ENUM or SET as MySQL shows it."""
+    """Return a label of an ENUM or SET with single quotes, as MySQL shows it."""
     inner = label[1:-1].replace('""', '"').replace("'", "''")
     return f"'{inner}'"
 
@@ -137,7 +142,7 @@ def _decoded(value: bytes) -> str | None:
 
 
 def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
-    """Read the next option. False if none comes next."""
+    """Read the next option of the column. Return False if no option comes next."""
     match cursor.word:
         case "NOT" if cursor.take("NOT", "SECONDARY"):
             pass
@@ -198,7 +203,7 @@ def _read_generated(cursor: Cursor, column: ColumnDefinition) -> None:
 
 
 def _skip_option(cursor: Cursor) -> bool:
-    """Step over an option that does not affect the column's values. False if none comes next."""
+    """Step over an option that does not change values of the column. Return False if no such option comes next."""
     match cursor.word:
         case "NULL" | "ASCII" | "UNICODE" | "BINARY" | "VISIBLE" | "INVISIBLE" | "VIRTUAL" | "STORED" | "PERSISTENT":
             cursor.next()

@@ -1,4 +1,4 @@
-"""Remove the comments of a MySQL statement, except the comments whose content a server executes."""
+"""Remove the comments of a MySQL statement. Keep the content of comments that a server executes."""
 
 import re
 
@@ -15,10 +15,10 @@ _FIRST_SKIPPED_BY_MARIADB = 50700
 
 
 def readings(statement: str) -> set[str]:
-    """Give the texts without comments that a server may have executed: one, or two if its version decides.
+    """Return the texts without comments that a server may have executed. There are two if this depends on its version.
 
-    Every current server executes `/*!40005 TEMPORARY */`. From 50700 on MariaDB skips what MySQL executes. A server
-    skips comments for newer versions. `/*M! … */` is for MariaDB only.
+    Every current server executes `/*!40005 TEMPORARY */`. MariaDB skips comments for the versions 50700 and later, and
+    MySQL executes them. A server skips comments for versions newer than its own. `/*M! … */` is for MariaDB only.
     """
     return {_executed(statement, newest=True), _executed(statement, newest=False)}
 
@@ -35,10 +35,10 @@ def _executed(statement: str, newest: bool) -> str:
             case "closing":
                 inside = skipping = False
             case "comment" if piece[0].startswith("/*") and not piece["closed"]:
-                raise UnsupportedChange("a comment in the statement has no end")
+                raise UnsupportedChange("a comment in the statement has no end: `*/` is missing")
         position = piece.end()
     if inside:
-        raise UnsupportedChange("a comment in the statement has no end")
+        raise UnsupportedChange("a comment in the statement has no end: `*/` is missing")
     return "".join([*kept, statement[position:]])
 
 

@@ -1,4 +1,4 @@
-"""CREATE TABLE of MySQL."""
+"""Read CREATE TABLE of MySQL."""
 
 from collections.abc import Set
 from dataclasses import replace
@@ -16,7 +16,7 @@ _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE")
 
 
 def read_create_table(cursor: Cursor, names: Names, replacing: bool) -> tuple[SchemaChange, ...]:
-    """Read the text after CREATE TABLE. MariaDB's OR REPLACE (`replacing`) drops the old table."""
+    """Read the text after CREATE TABLE. `replacing` is True for MariaDB's OR REPLACE, which drops the old table."""
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     table = names.read(cursor)
     dropped = (DropTable(table, if_exists=True),) if replacing else ()
@@ -34,7 +34,7 @@ def read_create_table(cursor: Cursor, names: Names, replacing: bool) -> tuple[Sc
     references = tuple(of_database(key, table.database) for key in elements.references) if elements else ()
     queried = _skip_options(cursor, columns)
     if not (declared or queried):
-        raise UnsupportedChange("the statement declares no column")
+        raise UnsupportedChange("CREATE TABLE declares no columns, so the columns of the table are not known")
     in_key = {key.lower() for key in keys}
     specs = tuple(_spec(column, in_key) for column in columns)
     return *dropped, CreateTable(table, specs, _as_declared(keys, specs), not queried, if_not_exists, references)
@@ -45,11 +45,11 @@ def _at_query(cursor: Cursor) -> bool:
 
 
 def _skip_options(cursor: Cursor, columns: tuple[ColumnDefinition, ...]) -> bool:
-    """Step over options, partitions and a query. Say whether there is a query."""
+    """Step over options, partitions and a query. Return whether there is a query."""
     has_text = any(column.is_text and column.charset is None for column in columns)
     while not (cursor.ended or cursor.sees(";") or cursor.sees(")")):
         if cursor.sees("WITH", "SYSTEM"):
-            raise UnsupportedChange("a table with system versioning keeps rows that its events delete")
+            raise UnsupportedChange("WITH SYSTEM VERSIONING: the table keeps rows for which the log has delete events")
         if cursor.take("AS") or _at_query(cursor):
             cursor.skip_to()
             return True
@@ -57,7 +57,10 @@ def _skip_options(cursor: Cursor, columns: tuple[ColumnDefinition, ...]) -> bool
         if charset is None:
             cursor.skip()
         elif charset == "BINARY" and has_text:
-            raise UnsupportedChange("the text columns of the table contain bytes: its character set is `binary`")
+            raise UnsupportedChange(
+                "the character set of the table is `binary`, so its text columns contain bytes; declare them as "
+                "BINARY, VARBINARY or BLOB with `retable hold release --as`"
+            )
     return False
 
 
@@ -66,6 +69,6 @@ def _spec(column: ColumnDefinition, in_key: Set[str]) -> ColumnSpec:
 
 
 def _as_declared(keys: tuple[str, ...], columns: tuple[ColumnSpec, ...]) -> tuple[str, ...]:
-    """The key's columns in the spelling of their definitions."""
+    """Return the columns of the key, each in upper and lower case as in its own definition."""
     spelling = {column.name.lower(): column.name for column in columns}
     return tuple(spelling.get(key.lower(), key) for key in keys)

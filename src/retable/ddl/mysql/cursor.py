@@ -9,21 +9,21 @@ from retable.ddl.cursor import Cursor as _Cursor
 
 
 class _Tokenizer(MySQL.Tokenizer):
-    """MySQL's tokenizer without keywords, so that a word stays a word and no command takes the text after it."""
+    """The MySQL tokenizer of sqlglot without keywords, so that it returns each word as one token."""
 
     KEYWORDS: ClassVar[dict[str, TokenType]] = {}
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 class Cursor(_Cursor):
-    """Read a statement without comments. Double quotes may enclose a name, as they do under ANSI_QUOTES."""
+    """Read a MySQL statement without comments. Text in double quotes can be a name, as with ANSI_QUOTES."""
 
     PARSERS = "MySQL"
     DIALECT = "mysql"
     TOKENIZER: ClassVar[type[Tokenizer]] = _Tokenizer
 
     def string(self) -> str | None:
-        """Read a string literal with its escapes resolved. Adjacent literals are one string, as in MySQL."""
+        """Read a string literal and resolve its escapes. Adjacent literals form one string, as in MySQL."""
         parts: list[str] = []
         while (part := super().string()) is not None:
             parts.append(part)

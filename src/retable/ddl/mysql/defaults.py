@@ -1,4 +1,4 @@
-"""DEFAULT of a MySQL column: a constant, or an expression whose value is in no statement."""
+"""Read the DEFAULT of a MySQL column. It is a constant, or an expression whose value is not known."""
 
 from sqlglot import TokenType
 
@@ -9,9 +9,10 @@ _PREFIXES = frozenset({"DATE", "TIME", "TIMESTAMP"})
 
 
 def read_default(cursor: Cursor) -> tuple[bool, str | bytes | None]:
-    """Read `DEFAULT …`: is it a constant, and its text (bytes for a bit or hexadecimal literal, None for NULL).
+    """Read `DEFAULT …`. Return whether it is a constant, and the constant.
 
-    A constant in parentheses, as MySQL requires for TEXT and JSON columns, is a constant too.
+    The constant is text, bytes for a bit or hexadecimal literal, or None for NULL. It can be in parentheses, which
+    MySQL requires for TEXT and JSON columns.
     """
     cursor.expect("DEFAULT")
     start = cursor.mark
@@ -27,7 +28,7 @@ def read_default(cursor: Cursor) -> tuple[bool, str | bytes | None]:
 
 
 def skip_expression(cursor: Cursor) -> None:
-    """Step over `( … )`, a function with or without parentheses, or the next value of a sequence."""
+    """Step over an expression: `( … )`, a function with or without parentheses, or `NEXT VALUE FOR sequence`."""
     if cursor.skip_group():
         return
     cursor.take("NEXT", "VALUE", "FOR")

@@ -1,4 +1,4 @@
-"""The elements in the parentheses of CREATE TABLE: columns, keys and constraints."""
+"""Read the elements in the parentheses of CREATE TABLE: columns, keys and constraints."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,10 @@ _KEY_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class KeyDefinition:
-    """A key or constraint of the table. Only a primary key has `columns`, only a foreign key a `reference`."""
+    """A key or constraint of the table. `what` is its kind in words.
+
+    Only a primary key has `columns`. Only a foreign key has a `reference`.
+    """
 
     what: str
     columns: tuple[str, ...] = ()
@@ -57,9 +60,9 @@ def read_elements(cursor: Cursor) -> Elements:
 
 
 def read_key(cursor: Cursor) -> KeyDefinition | None:
-    """Read a key or constraint up to the next comma. None if a column's name comes next."""
+    """Read a key or constraint up to the next comma. Return None if the name of a column comes next."""
     if cursor.sees("PERIOD", "FOR"):
-        raise UnsupportedChange("a table with periods keeps rows that its events delete")
+        raise UnsupportedChange("PERIOD FOR: the table keeps rows for which the log has delete events")
     named = cursor.take("CONSTRAINT")
     name = cursor.name() if named and cursor.word not in _KEY_WORDS else None
     if cursor.sees("VECTOR", "INDEX") or cursor.sees("VECTOR", "KEY"):
@@ -90,12 +93,12 @@ def skip_enforcement(cursor: Cursor) -> None:
 
 
 def skip_index_visibility(cursor: Cursor) -> bool:
-    """Step over the words that say whether an index is used. False if there are none."""
+    """Step over the words that say whether an index is used. Return False if no such word comes next."""
     return cursor.take("NOT", "IGNORED") or cursor.take_any({"VISIBLE", "INVISIBLE", "IGNORED"})
 
 
 def _read_index(cursor: Cursor) -> tuple[str, ...]:
-    """Read an index from its kind to its columns. Give columns only for a primary key."""
+    """Read an index from its kind to its columns. Return the columns only if it is the primary key."""
     is_primary = cursor.take("PRIMARY", "KEY")
     if not is_primary:
         cursor.take_any({"UNIQUE", "FULLTEXT", "SPATIAL"})
@@ -113,7 +116,10 @@ def _read_index(cursor: Cursor) -> tuple[str, ...]:
 
 
 def _skip_index_option(cursor: Cursor) -> bool:
-    """Step over one option after an index. False if none comes next. MariaDB has others, such as `M=8`."""
+    """Step over one option after an index. Return False if no option comes next.
+
+    MariaDB has further options in the form `name=value`, such as `M=8`.
+    """
     if skip_index_visibility(cursor) or cursor.take_any({"CLUSTERED", "NONCLUSTERED", "GLOBAL", "LOCAL"}):
         return True
     if cursor.take("USING"):

@@ -1,4 +1,4 @@
-"""Table names in a MySQL statement: `[database.]table`."""
+"""Read table names in a MySQL statement: `[database.]table`."""
 
 from retable.ddl.mysql.cursor import Cursor
 from retable.ddl.names import Names as _Names
@@ -7,7 +7,7 @@ from retable.model.event import TableName
 
 
 class Names(_Names):
-    """Read table names, with the message's database as the default. MySQL has no schemas."""
+    """Read table names. The database of the message is the default. MySQL has no schemas."""
 
     HOME = "database"
 
@@ -17,7 +17,7 @@ class Names(_Names):
 
     def qualify(self, parts: list[str]) -> tuple[TableName, str | None]:
         if len(parts) > 2:
-            raise UnsupportedChange(f"the name {'.'.join(parts)!r} has more parts than a database and a table")
+            raise UnsupportedChange(f"the name {'.'.join(parts)!r} has too many parts: expected `database.table`")
         database = parts[0] if len(parts) == 2 else None
         if database is None and self.database is None:
             raise self.nowhere(parts[-1])
@@ -25,6 +25,6 @@ class Names(_Names):
 
 
 def skip_wait(cursor: Cursor) -> None:
-    """Step over MariaDB's option for how long to wait for the table's lock."""
+    """Step over MariaDB's `WAIT n` or `NOWAIT`, which says how long to wait for the lock of the table."""
     if not cursor.take("NOWAIT") and cursor.take("WAIT"):
         cursor.next()

@@ -1,6 +1,7 @@
-"""Foreign keys of MySQL and MariaDB: the rows that they refer to, and what the engine does to them without an event.
+"""Read foreign keys of MySQL and MariaDB: the parent table, its columns, and the actions ON DELETE and ON UPDATE.
 
-Up to MySQL 9.5, and in MariaDB, InnoDB itself deletes or changes the rows of a child. Its log has no event for them.
+Up to MySQL 9.5, and in MariaDB, InnoDB itself deletes or changes the rows of a child table. The log has no event for
+these rows.
 """
 
 from dataclasses import replace
@@ -20,7 +21,7 @@ _ACTIONS: dict[tuple[str, ...], OnReferenced] = {
 
 
 def read_foreign_key(cursor: Cursor, name: str | None) -> ForeignKey:
-    """Read from FOREIGN KEY on. `name` is the name of its constraint, if it has one."""
+    """Read a foreign key from the words FOREIGN KEY on. `name` is the name of its constraint, or None."""
     cursor.expect("FOREIGN", "KEY")
     cursor.take("IF", "NOT", "EXISTS")
     if not cursor.sees("("):
@@ -30,7 +31,11 @@ def read_foreign_key(cursor: Cursor, name: str | None) -> ForeignKey:
 
 
 def read_reference(cursor: Cursor, columns: tuple[str, ...]) -> ForeignKey:
-    """Read from REFERENCES on. A parent without a database is in the child's database."""
+    """Read a foreign key from the word REFERENCES on. `columns` are its columns in the child table.
+
+    If the statement does not name the database of the parent table, it is empty in the result. It is then the database
+    of the child table.
+    """
     cursor.expect("REFERENCES")
     parts = cursor.names()
     if len(parts) > 2:
@@ -50,12 +55,12 @@ def read_reference(cursor: Cursor, columns: tuple[str, ...]) -> ForeignKey:
 
 
 def of_database(key: ForeignKey, database: str) -> ForeignKey:
-    """Give the key with this database for its parent, if the parent has none."""
+    """Return the foreign key with `database` as the database of its parent table, if the parent table has none."""
     return key if key.parent.database else replace(key, parent=replace(key.parent, database=database))
 
 
 def read_key_columns(cursor: Cursor) -> tuple[str, ...]:
-    """Read `(a, b(10) DESC)`. A unique prefix makes the whole value unique."""
+    """Read `(a, b(10) DESC)` and return the columns. Ignore prefix lengths: a value with a unique prefix is unique."""
     columns: list[str] = []
     cursor.expect("(")
     while True:

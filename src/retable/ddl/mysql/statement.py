@@ -1,7 +1,7 @@
-"""MySQL and MariaDB: the DDL of their binlogs, as Canal, DTS and Debezium pass it on.
+"""Read the DDL in the binlogs of MySQL and MariaDB. Canal, DTS and Debezium send it.
 
-Statements are read by hand from sqlglot's tokens, without sqlglot's parser. The parser turns RENAME TABLE, `ADD (…)`,
-CONVERT TO and most partition clauses into plain text. It refuses SERIAL, INET6, `FULLTEXT KEY` in CREATE TABLE and DROP
+This package reads the tokens of sqlglot and does not use its parser. The parser keeps RENAME TABLE, `ADD (…)`,
+CONVERT TO and most partition clauses as plain text. It refuses SERIAL, INET6, `FULLTEXT KEY` in CREATE TABLE and DROP
 PARTITION. It reads `DROP /*!40005 TEMPORARY */ TABLE` as the drop of a real table, and loses the spelling of types.
 """
 
@@ -131,7 +131,10 @@ def _read_rename(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
         cursor.expect("TO")
         changes.append(RenameTable(table, names.read(cursor)))
     if unsure:
-        raise UnsupportedChange("RENAME TABLE IF EXISTS does not show which tables existed")
+        raise UnsupportedChange(
+            "RENAME TABLE IF EXISTS does not show which tables existed; if this table existed, write the RENAME "
+            "without IF EXISTS with `retable hold release --as`, else use `--skip`"
+        )
     return tuple(changes)
 
 
@@ -144,7 +147,7 @@ def _read_truncate(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
 
 
 def _read_analyze(cursor: Cursor) -> tuple[SchemaChange, ...]:
-    """Read `ANALYZE TABLE`. MariaDB's ANALYZE of another statement executes that statement."""
+    """Read `ANALYZE TABLE`. Refuse ANALYZE before another statement, which MariaDB then executes."""
     cursor.expect("ANALYZE")
     cursor.take_any({"LOCAL", "NO_WRITE_TO_BINLOG"})
     if not cursor.take_any({"TABLE", "TABLES"}):

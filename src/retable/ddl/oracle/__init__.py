@@ -1,1 +1,1 @@
-"""The DDL of Oracle."""
+"""Read the DDL of Oracle."""

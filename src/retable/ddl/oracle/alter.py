@@ -1,4 +1,4 @@
-"""ALTER TABLE of Oracle: all actions of a statement are understood, or none is applied."""
+"""Read ALTER TABLE of Oracle. Retable applies no action of a statement if it does not understand all of them."""
 
 from retable.ddl.defaults import for_no_rows
 from retable.ddl.oracle.columns import ColumnDefinition, read_column
@@ -21,7 +21,10 @@ from retable.model.schema_change import (
     SetKey,
 )
 
-KEY_CHANGES = "the primary key changes"
+KEY_CHANGES = (
+    "the statement enables or disables the primary key and does not name its columns; write ADD PRIMARY KEY or "
+    "DROP PRIMARY KEY with `retable hold release --as`"
+)
 
 _ACTIONS = ("ADD", "MODIFY", "DROP", "RENAME", "SET")
 _PARTITIONS = frozenset({"PARTITION", "PARTITIONS", "SUBPARTITION", "SUBPARTITIONS"})
@@ -37,7 +40,7 @@ _WHOLE = frozenset({"ILM", "FLASHBACK", "ANNOTATIONS"})
 _MOVES = frozenset({"MOVE", "SPLIT", "MERGE", "COALESCE"})
 _GENERATED_NAME = "SYS_C"
 _STATISTICS = ("SYS_STS", "SYS_STU")
-"""The prefixes of the names of hidden columns for extended statistics."""
+"""Names of hidden columns for extended statistics begin with one of these prefixes."""
 
 
 def read_alter_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
@@ -102,7 +105,7 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
         what, keys = read_other(cursor)
         added, others = [], [what]
     if "period" in others:
-        raise UnsupportedChange("a period adds columns that the statement does not name")
+        raise UnsupportedChange("PERIOD FOR adds columns to the table that the statement does not declare")
     if cursor.word in _STORAGE_OF_COLUMNS:
         cursor.skip_to(*_ACTIONS)
     key = [SetKey(table, keys)] if keys else []
@@ -113,24 +116,32 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
     _check(column)
     if column.numbered:
-        raise UnsupportedChange(f"the source fills column {column.name!r} with numbers without an event")
+        raise UnsupportedChange(
+            f"the source numbers old rows in column {column.name!r}, and the log has no event with the numbers; "
+            "`retable hold release --as` can add a plain column, which is null in those rows"
+        )
     if not column.source_type:
-        raise UnsupportedChange(f"the statement does not declare the type of column {column.name!r}")
+        raise UnsupportedChange(
+            f"the statement adds column {column.name!r} without a type; add the type with `retable hold release --as`"
+        )
     if not column.tells_default:
         raise UnsupportedChange(
-            f"the value of column {column.name!r} in old rows is not known: its default alone does not give a value of "
-            f"{column.source_type}"
+            f"the value of column {column.name!r} in old rows is not known: its DEFAULT does not determine a value of "
+            f"{column.source_type}; write the column with another default with `retable hold release --as`"
         )
     return AddColumn(table, for_no_rows(column.spec()))
 
 
 def _check(column: ColumnDefinition) -> None:
     if column.generated:
-        raise UnsupportedChange(f"the source computes column {column.name!r} of existing rows without an event")
+        raise UnsupportedChange(
+            f"the source computes column {column.name!r} of old rows, and the log has no event with the values; "
+            "`retable hold release --as` can declare a plain column, which does not get these values"
+        )
 
 
 def _read_modify(cursor: Cursor, table: TableName) -> list[SchemaChange]:
-    """Read `MODIFY (a …, b …)`, `MODIFY a …`, or a MODIFY that affects no column."""
+    """Read `MODIFY (a …, b …)`, `MODIFY a …`, or a MODIFY of partitions, constraints or storage."""
     cursor.expect("MODIFY")
     if cursor.word in _PARTITIONS or cursor.sees("DEFAULT", "ATTRIBUTES"):
         return [_skip_partitions(cursor)]
@@ -155,7 +166,7 @@ def _read_modify(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 
 
 def _read_modified(cursor: Cursor, table: TableName) -> list[SchemaChange]:
-    """Read a column's new type. Its options affect future rows only, and they arrive with their values."""
+    """Read the new type of a column. Other options affect later rows only, and their messages contain the values."""
     start = cursor.mark
     column = read_column(cursor)
     if cursor.mark == start + 1:
@@ -196,7 +207,7 @@ def _read_drop(cursor: Cursor, table: TableName, names: Names) -> list[SchemaCha
 
 
 def _read_dropped(cursor: Cursor, table: TableName) -> list[SchemaChange]:
-    """Read `COLUMN a` or `(a, b)` of DROP and SET UNUSED, and the options after it."""
+    """Read `COLUMN a` or `(a, b)` after DROP or SET UNUSED, and the options after the columns."""
     cursor.take("COLUMN")
     columns = read_column_list(cursor) if cursor.sees("(") else (cursor.name(),)
     while take_cascade(cursor) or cursor.take_any({"INVALIDATE", "ONLINE"}):
@@ -212,7 +223,7 @@ def _skip_checkpoint(cursor: Cursor) -> None:
 
 
 def _read_set(cursor: Cursor, table: TableName) -> list[SchemaChange]:
-    """Read `SET UNUSED`, after which the columns are invisible, or how partitions are made."""
+    """Read `SET UNUSED`, which makes columns invisible, or a SET about partitions."""
     cursor.expect("SET")
     if cursor.take("UNUSED"):
         return _read_dropped(cursor, table)
@@ -239,7 +250,7 @@ def _read_rename(cursor: Cursor, table: TableName) -> SchemaChange:
 
 
 def _read_state_change(cursor: Cursor) -> NoChange:
-    """Read ENABLE or DISABLE of a constraint, of triggers, of a lock, of row movement."""
+    """Read ENABLE or DISABLE of a constraint, of triggers, of a table lock or of row movement."""
     mark = cursor.mark
     cursor.next()
     cursor.take_any({"VALIDATE", "NOVALIDATE"})
@@ -267,9 +278,15 @@ def _read_state_change(cursor: Cursor) -> NoChange:
 
 
 def _constraint_state(cursor: Cursor, name: str) -> NoChange:
-    """A constraint that is dropped or changed. Only its name may show that it is the primary key."""
+    """Read the rest of a clause that drops or changes the constraint `name`.
+
+    Raise UnsupportedChange if the name may be that of the primary key. The statement shows only the name.
+    """
     if name.startswith(_GENERATED_NAME) or "PK" in name.upper() or "PRIMARY" in name.upper():
-        raise UnsupportedChange(f"the constraint {name!r} may be the primary key; the statement does not show this")
+        raise UnsupportedChange(
+            f"the constraint {name!r} may be the primary key, and the statement shows only its name; if the key "
+            "changes, write ADD or DROP PRIMARY KEY with `retable hold release --as`, else use `--skip`"
+        )
     return _skip_states(cursor, "constraint")
 
 
@@ -284,14 +301,14 @@ def _read_key_state(cursor: Cursor) -> NoChange:
 
 
 def _skip_states(cursor: Cursor, what: str) -> NoChange:
-    """Step over the new state of a constraint."""
+    """Step over the words for the new state of a constraint. Return a NoChange with the text `what`."""
     while cursor.take("CASCADE") or cursor.take("KEEP", "INDEX") or cursor.take("DROP", "INDEX") or read_state(cursor):
         pass
     return NoChange(what)
 
 
 def _skip_move(cursor: Cursor) -> NoChange:
-    """Step over an action that moves rows to another storage location, unless it drops some of them."""
+    """Step over an action that moves rows to another storage location. Refuse it if it also removes rows."""
     what = cursor.next().text.lower()
     _check_filter(cursor)
     cursor.skip_to()
@@ -309,24 +326,24 @@ def _check_filter(cursor: Cursor) -> None:
     cursor.skip_to("INCLUDING")
     while cursor.sees("INCLUDING"):
         if cursor.take("INCLUDING", "ROWS"):
-            raise UnsupportedChange("INCLUDING ROWS removes rows without an event")
+            raise UnsupportedChange("INCLUDING ROWS removes rows, and the log has no event for each of them")
         cursor.next()
         cursor.skip_to("INCLUDING")
     cursor.rewind(mark)
 
 
 def _skip_storage(cursor: Cursor) -> NoChange:
-    """Step over how the table is stored, up to the next action."""
+    """Step over words about the storage of the table, up to the next action."""
     what = cursor.next().text.lower()
     cursor.skip_to("ADD", "MODIFY", "RENAME", "DROP", "TRUNCATE", "EXCHANGE", "ENABLE", "DISABLE")
     return NoChange(what)
 
 
 def _moves_rows(cursor: Cursor, names: Names) -> UnsupportedChange:
-    """The error for an action that moves rows. An EXCHANGE holds the other table too."""
+    """Return the error for an action that moves rows. For EXCHANGE, the table after WITH TABLE is held too."""
     what = f"{cursor.next().text} {cursor.word}".strip().upper()
     cursor.skip_to("WITH")
     if cursor.take("WITH", "TABLE"):
         names.read(cursor)
-    reason = f"{what} removes or adds rows without an event"
+    reason = f"{what} removes or adds rows, and the log has no event for each of them"
     return UnsupportedChange(reason, moves_partitions=True)

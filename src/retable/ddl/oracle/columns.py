@@ -1,4 +1,4 @@
-"""Column definitions in Oracle's CREATE TABLE and ALTER TABLE."""
+"""Read column definitions in CREATE TABLE and ALTER TABLE of Oracle."""
 
 from dataclasses import dataclass
 
@@ -23,9 +23,11 @@ _PLAIN_OPTIONS = frozenset({"VISIBLE", "INVISIBLE", "SORT", "VIRTUAL", "DECRYPT"
 
 @dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
-    """One definition while it is read. `numbered`: by an identity. `source_type` is empty if the definition has none.
+    """The definition of a column. The functions here fill it while they read.
 
-    A `hidden` column is for extended statistics. No row and no message has it.
+    `source_type` is empty if the definition has no type. `numbered` means an identity column, `generated` a virtual
+    column, and `primary` a column that alone is the primary key. A `hidden` column is for extended statistics: no row
+    and no message contains it.
     """
 
     name: str
@@ -39,7 +41,7 @@ class ColumnDefinition:
 
     @property
     def tells_default(self) -> bool:
-        """Say whether rows without the column show a clear value: it has no default, or a known or computed one."""
+        """Return False if the column has a constant default and it is not known which value rows show for it."""
         return self.default is None or self.default.is_known or self.default.is_computed
 
     def spec(self) -> ColumnSpec:
@@ -47,7 +49,10 @@ class ColumnDefinition:
 
 
 def read_column(cursor: Cursor) -> ColumnDefinition:
-    """Read name, type and options, up to the first other word. A column without a type is virtual or keeps its type."""
+    """Read the name, the type and the options of a column. Stop before the first word that is not an option.
+
+    A column without a type is virtual, or keeps the type that it has.
+    """
     column = ColumnDefinition(name=cursor.name())
     if cursor.word not in _OPTION_WORDS or cursor.at_name:
         column.source_type = read_type(cursor)
@@ -57,7 +62,7 @@ def read_column(cursor: Cursor) -> ColumnDefinition:
 
 
 def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
-    """Read the next option. False if none comes next."""
+    """Read the next option of the column. Return False if no option comes next."""
     if at_constraint(cursor):
         constraint = read_constraint(cursor)
         if constraint.columns:
@@ -94,7 +99,7 @@ def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
 
 
 def _read_generated(cursor: Cursor, column: ColumnDefinition) -> None:
-    """Read `GENERATED … AS IDENTITY`, with stored values, or `[GENERATED ALWAYS] AS (…)`, without."""
+    """Read `GENERATED … AS IDENTITY`, whose values are stored, or `[GENERATED ALWAYS] AS (…)`, whose values are not."""
     if cursor.take("GENERATED") and not cursor.take("ALWAYS"):
         cursor.expect("BY", "DEFAULT")
         if cursor.take("ON", "NULL"):
@@ -111,7 +116,7 @@ def _read_generated(cursor: Cursor, column: ColumnDefinition) -> None:
 
 
 def _skip_sequence(cursor: Cursor) -> None:
-    """Step over how an identity counts, if it is not in parentheses."""
+    """Step over the options of an identity, such as `START WITH 1`, that are not in parentheses."""
     while cursor.word in _SEQUENCE_WORDS:
         cursor.next()
         cursor.take_any({"BY", "WITH"})

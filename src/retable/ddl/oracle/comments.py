@@ -1,4 +1,4 @@
-"""Replace comments and hints of an Oracle statement by blanks, and alternative quotes by plain ones."""
+"""Replace comments and hints of an Oracle statement by blanks, and alternative quotes `q'[…]'` by plain quotes."""
 
 import re
 
@@ -17,7 +17,7 @@ _PIECE = re.compile(
 
 
 def readings(statement: str) -> set[str]:
-    """Give the text without comments. A string such as `q'[it's]'` is written with plain quotes in it."""
+    """Return the text without comments. A string such as `q'[it's]'` gets plain quotes: `'it''s'`."""
     return {_PIECE.sub(_plain, statement)}
 
 

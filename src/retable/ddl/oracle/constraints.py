@@ -1,4 +1,4 @@
-"""Constraints of an Oracle column or table, and their states."""
+"""Read the constraints of an Oracle column or table, and their states, such as ENABLE or DISABLE."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,10 @@ _CONSTRAINTS = frozenset({"PRIMARY", "UNIQUE", "REFERENCES", "CHECK", "NULL", "F
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A constraint, with its `columns` if it names some. A disabled primary key is not a key."""
+    """A constraint of a column or a table. `what` is its kind in words.
+
+    Only a primary key has `columns`, if the constraint names them. A disabled primary key is not a key.
+    """
 
     what: str
     columns: tuple[str, ...] = ()
@@ -33,7 +36,7 @@ class Constraint:
 
 
 def at_constraint(cursor: Cursor) -> bool:
-    """Say whether a constraint comes next, named or not."""
+    """Return whether a constraint comes next, with or without a name."""
     return cursor.word in _CONSTRAINTS or cursor.sees("CONSTRAINT") or cursor.sees("NOT", "NULL")
 
 
@@ -51,7 +54,7 @@ def read_constraint(cursor: Cursor) -> Constraint:
 
 
 def read_state(cursor: Cursor) -> bool:
-    """Step over one word of a constraint's state or of its index. False if none comes next."""
+    """Step over one option about the state or the index of a constraint. Return False if no such option comes next."""
     match cursor.word:
         case "LOCAL":
             cursor.next()
@@ -98,7 +101,7 @@ def _skip_global_partitions(cursor: Cursor) -> None:
 
 
 def _skip_index_partitions(cursor: Cursor) -> None:
-    """Step over the partitions of an index: a list of them, or how many and where."""
+    """Step over the partitions of an index: a list, or their number and tablespaces."""
     if cursor.take("PARTITIONS"):
         cursor.number()
     if cursor.take("STORE", "IN") and not cursor.sees("("):
@@ -107,12 +110,12 @@ def _skip_index_partitions(cursor: Cursor) -> None:
 
 
 def take_cascade(cursor: Cursor) -> bool:
-    """Take CASCADE CONSTRAINTS, or one of the two words."""
+    """Step over CASCADE CONSTRAINTS or CASCADE CONSTRAINT if it comes next. Return whether it came next."""
     return cursor.take("CASCADE", "CONSTRAINTS") or cursor.take("CASCADE", "CONSTRAINT")
 
 
 def read_column_list(cursor: Cursor) -> tuple[str, ...]:
-    """Read `(a, b)`."""
+    """Read `(a, b)` and return the columns."""
     cursor.expect("(")
     columns = [cursor.name()]
     while cursor.take(","):

@@ -1,4 +1,4 @@
-"""CREATE TABLE of Oracle."""
+"""Read CREATE TABLE of Oracle."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from retable.model.schema_change import CreateTable, CreateTableLike, SchemaChan
 
 
 def read_create_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read the text after CREATE TABLE. Skip how and where the table is stored."""
+    """Read the text after CREATE TABLE. Skip the words about the storage of the table."""
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     table = names.read(cursor)
     cursor.begin_clause()
@@ -21,7 +21,7 @@ def read_create_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
         cursor.take("=")
         cursor.next()
     if cursor.sees("OF"):
-        raise UnsupportedChange("an object table has the columns of its type, and the statement does not declare them")
+        raise UnsupportedChange("CREATE TABLE … OF declares no columns: they are in the declaration of the object type")
     if cursor.take("FOR", "EXCHANGE", "WITH", "TABLE"):
         like = CreateTableLike(table, names.read(cursor, changes=False), if_not_exists)
         cursor.skip_to()
@@ -29,12 +29,12 @@ def read_create_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     elements = read_elements(cursor) if cursor.sees("(") else None
     queried = _skip_storage(cursor)
     if elements is None and not queried:
-        raise UnsupportedChange("the statement declares no column")
+        raise UnsupportedChange("CREATE TABLE declares no columns, so the columns of the table are not known")
     return (_created(table, elements or Elements((), ()), queried, if_not_exists),)
 
 
 def _skip_storage(cursor: Cursor) -> bool:
-    """Step over everything about storage. Say whether a query follows it."""
+    """Step over all words about storage. Return whether a query comes after them."""
     while not (cursor.ended or cursor.word in (";", ")")):
         if cursor.sees("AS", "SELECT") or cursor.sees("AS", "WITH") or cursor.sees("AS", "("):
             cursor.skip_to()
@@ -44,14 +44,20 @@ def _skip_storage(cursor: Cursor) -> bool:
 
 
 def _created(table: TableName, elements: Elements, queried: bool, if_not_exists: bool) -> CreateTable:
-    """The table. Columns without stored values, or with a type that comes from a query, are left to the rows."""
+    """Return the schema change for CREATE TABLE.
+
+    Virtual columns, and columns whose type comes from a query, are not in it: the rows show them.
+    """
     untyped = [column.name for column in elements.columns if not (column.source_type or column.generated)]
     if untyped and not queried:
-        raise UnsupportedChange(f"the statement does not declare the type of column {untyped[0]!r}")
+        raise UnsupportedChange(f"CREATE TABLE does not declare the type of column {untyped[0]!r}")
     stored = [column for column in elements.columns if column.source_type and not column.generated]
     left_out = {column.name for column in elements.columns if column.generated or not column.source_type}
     if missing := [key for key in elements.primary if key in left_out]:
-        raise UnsupportedChange(f"the type of the key column {missing[0]!r} is not known")
+        raise UnsupportedChange(
+            f"the type of column {missing[0]!r} in the primary key is not known: CREATE TABLE does not declare it, or "
+            "computes the column"
+        )
     complete = not queried and len(stored) == len(elements.columns) and "period" not in elements.others
     keys = frozenset(elements.primary)
     columns = tuple(_spec(column, keys) for column in stored)

@@ -9,14 +9,14 @@ from retable.ddl.cursor import Cursor as _Cursor
 
 
 class _Tokenizer(Oracle.Tokenizer):
-    """Oracle's tokenizer without keywords, so that a word stays a word and no command takes the text after it."""
+    """The Oracle tokenizer of sqlglot without keywords, so that it returns each word as one token."""
 
     KEYWORDS: ClassVar[dict[str, TokenType]] = {}
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 class Cursor(_Cursor):
-    """Read a statement without comments. A name without quotes is in upper case."""
+    """Read an Oracle statement without comments. Names without quotes are returned in upper case."""
 
     PARSERS = "Oracle"
     DIALECT = "oracle"
@@ -24,7 +24,7 @@ class Cursor(_Cursor):
 
     @property
     def at_end_of_element(self) -> bool:
-        """Say whether a column, a constraint or the statement ends here."""
+        """Return whether a column, a constraint or the statement ends here."""
         return self.ended or self.word in (",", ")", ";")
 
     def _is_name(self, token: Token, after_dot: bool) -> bool:

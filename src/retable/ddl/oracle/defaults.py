@@ -1,4 +1,4 @@
-"""DEFAULT of an Oracle column: a constant as rows show it, or an expression whose value is in no statement."""
+"""Read the DEFAULT of an Oracle column: a constant as rows show it, or an expression whose value is not known."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _BLANK_PADDED = ("char", "nchar", "character", "national char", "national charac
 
 @dataclass(frozen=True, slots=True)
 class _Constant:
-    """A literal: its text, and its kind: a number, a string, a truth value or a moment."""
+    """A literal. `kind` is `number`, `string`, `truth` (TRUE or FALSE) or `moment` (DATE or TIMESTAMP)."""
 
     text: str
     kind: str
@@ -95,7 +95,7 @@ def _read_constant(cursor: Cursor) -> _Constant | None:
 
 
 def _as_shown(constant: _Constant, source_type: str) -> Default:
-    """The default as a row of the column shows it. In Oracle an empty text is null."""
+    """Return a constant as rows of the column show it. In Oracle an empty text is null."""
     gold = gold_type(source_type, has_lengths=True)
     if constant.kind == "string" and not constant.text:
         return NULL
@@ -121,12 +121,15 @@ def _shown(constant: _Constant, source_type: str, gold: GoldType) -> str | None:
 
 
 def gold_is_number(base: str) -> bool:
-    """Say whether a type is a number though it is text in gold, because its digits are unbounded."""
+    """Return whether a type with the gold type `string` is a number with an unlimited number of digits."""
     return base in ("number", "float", "real", "double precision", "numeric", "decimal", "dec")
 
 
 def _text(constant: _Constant, source_type: str, base: str) -> str | None:
-    """Text. A number is written as Oracle writes it, and a CHAR is padded with blanks to its length."""
+    """Return a constant as a column of text shows it, or None if this is not known.
+
+    A number is written as Oracle writes it. A CHAR is padded with blanks to its length.
+    """
     if base.startswith(("interval", "json", "xmltype", "rowid", "urowid", "sys.", "vector")):
         return None
     text: str | None = constant.text

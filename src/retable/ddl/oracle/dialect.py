@@ -1,4 +1,4 @@
-"""Oracle as a dialect."""
+"""The dialect of Oracle."""
 
 from retable.ddl.dialect import Dialect
 from retable.ddl.oracle.statement import GRAMMAR

@@ -1,4 +1,4 @@
-"""The elements in the parentheses of CREATE TABLE and ADD: columns, constraints, log groups."""
+"""Read the elements in the parentheses of CREATE TABLE and ADD: columns, constraints, supplemental log groups."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,10 @@ from retable.ddl.oracle.cursor import Cursor
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """The elements of a table. `others` names the kinds of elements that are not columns."""
+    """The elements of a table. `primary` has the columns of the primary key.
+
+    `others` has the kind, in words, of each element that is not a column of gold.
+    """
 
     columns: tuple[ColumnDefinition, ...]
     primary: tuple[str, ...]
@@ -49,7 +52,7 @@ def at_column(cursor: Cursor) -> bool:
 
 
 def read_other(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
-    """Read an element that is not a column. Give its kind in words, and the columns of an enabled primary key."""
+    """Read an element that is not a column. Return its kind in words, and the columns of an enabled primary key."""
     if cursor.take("SUPPLEMENTAL", "LOG"):
         skip_log_group(cursor)
         return "supplemental log", ()

@@ -1,8 +1,9 @@
-"""Oracle: the DDL of its redo log, as DataWorks, DTS and Debezium pass it on.
+"""Read the DDL in the redo log of Oracle. DataWorks, DTS and Debezium send it.
 
-Statements are read by hand from sqlglot's tokens. Its parser turns `MODIFY (…)`, SET UNUSED and most of ALTER TABLE
-into plain text, and loses the spelling of types. For a DROP the log shows two statements: the table is renamed into the
-recycle bin, with a name that begins with BIN$, and then dropped. Grammar: the SQL Language Reference, 12c to 23ai.
+This package reads the tokens of sqlglot and does not use its parser. The parser keeps `MODIFY (…)`, SET UNUSED and most
+of ALTER TABLE as plain text, and loses the spelling of types. For a DROP the log contains two statements: a RENAME of
+the table into the recycle bin, to a name that begins with BIN$, and then a DROP. Grammar: the SQL Language Reference,
+12c to 23ai.
 """
 
 from retable.ddl.oracle.alter import read_alter_table
@@ -81,7 +82,10 @@ def _read_drop(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     if kind in _TABLES_INSIDE:
         cursor.skip_to("CASCADE", "INCLUDING")
         if kind in ("DATABASE", "PLUGGABLE") or cursor.word in ("CASCADE", "INCLUDING"):
-            raise UnsupportedChange(f"DROP {kind} drops tables that the statement does not name")
+            raise UnsupportedChange(
+                f"DROP {kind} drops tables that the statement does not name; if it drops this table, write DROP TABLE "
+                "with `retable hold release --as`, else use `--skip`"
+            )
         return (NoChange(f"DROP {kind}"),)
     return _skip_object(cursor, "DROP")
 
@@ -97,7 +101,7 @@ def _read_drop_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
 
 
 def _read_rename(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read `RENAME a TO b`. Both belong to the user, and it may also be a view or a sequence."""
+    """Read `RENAME a TO b`. Both names are in the schema of the user. `a` may also be a view or a sequence."""
     cursor.expect("RENAME")
     table = names.read(cursor)
     cursor.expect("TO")
@@ -107,7 +111,10 @@ def _read_rename(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
 def _read_truncate(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     cursor.expect("TRUNCATE")
     if cursor.sees("CLUSTER"):
-        raise UnsupportedChange("TRUNCATE CLUSTER empties tables that the statement does not name")
+        raise UnsupportedChange(
+            "TRUNCATE CLUSTER empties tables that the statement does not name; if it empties this table, write "
+            "TRUNCATE TABLE with `retable hold release --as`, else use `--skip`"
+        )
     cursor.expect("TABLE")
     table = names.read(cursor)
     cursor.begin_clause()
@@ -117,19 +124,25 @@ def _read_truncate(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     if cursor.take("REUSE") or cursor.take("DROP", "ALL") or cursor.take("DROP"):
         cursor.expect("STORAGE")
     if cursor.sees("CASCADE"):
-        raise UnsupportedChange("TRUNCATE … CASCADE empties tables that the statement does not name")
+        raise UnsupportedChange(
+            "TRUNCATE … CASCADE also empties tables that the statement does not name; to empty only this table in "
+            "gold, write TRUNCATE TABLE with `retable hold release --as`"
+        )
     return (TruncateTable(table),)
 
 
 def _read_flashback(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """FLASHBACK TABLE brings back old rows, or a whole table, without an event for each."""
+    """Refuse FLASHBACK TABLE. It restores old rows or a whole table, and the log has no event for each row.
+
+    All tables that it names are held.
+    """
     cursor.expect("FLASHBACK")
     if not cursor.take("TABLE"):
         raise cursor.unknown()
     names.read(cursor)
     while cursor.take(","):
         names.read(cursor)
-    raise UnsupportedChange("FLASHBACK TABLE removes or adds rows without an event")
+    raise UnsupportedChange("FLASHBACK TABLE removes or adds rows, and the log has no event for each of them")
 
 
 def _skip_object(cursor: Cursor, verb: str) -> tuple[SchemaChange, ...]:

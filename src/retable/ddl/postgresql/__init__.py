@@ -1,1 +1,1 @@
-"""PostgreSQL: no change log has its DDL, so only its column types are read here."""
+"""PostgreSQL. Its change log contains no DDL, so Retable reads only its column types."""

@@ -1,4 +1,4 @@
-"""The dialect PostgreSQL. No log has its statements, so only its types are known."""
+"""The dialect of PostgreSQL. Its change log contains no statements, so the dialect has only types."""
 
 from retable.ddl.dialect import Dialect
 from retable.ddl.postgresql.types import gold_type

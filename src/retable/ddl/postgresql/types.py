@@ -1,4 +1,4 @@
-"""Gold types of PostgreSQL's column types, as `format_type` spells them."""
+"""Find the gold type of a PostgreSQL column type. Types are spelled as by PostgreSQL's function `format_type`."""
 
 import re
 
@@ -20,7 +20,7 @@ _KINDS: dict[str, GoldType] = {
 
 
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
-    """Find the gold type. None for a type that messages describe better, such as an enum, an array or bits."""
+    """Return the gold type. Return None for a type that messages describe better, such as an enum, an array or bits."""
     found = _TYPE.match(source_type.lower())
     if found is None:
         return None

@@ -1,1 +1,1 @@
-"""The DDL of SQL Server."""
+"""Read the DDL of SQL Server."""

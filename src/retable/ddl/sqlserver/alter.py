@@ -1,4 +1,7 @@
-"""ALTER TABLE of SQL Server: one kind of action on any number of columns. All of it is understood, or none applied."""
+"""Read ALTER TABLE of SQL Server. A statement has one kind of action, on any number of columns.
+
+Retable applies nothing of a statement if it does not understand all of it.
+"""
 
 from retable.ddl.defaults import for_no_rows
 from retable.ddl.order import in_order
@@ -52,7 +55,7 @@ def _read_action(cursor: Cursor, table: TableName, names: Names) -> list[SchemaC
             cursor.skip_to("TO")
             cursor.expect("TO")
             names.read(cursor)
-            reason = "SWITCH removes or adds rows without an event"
+            reason = "SWITCH removes or adds rows, and the log has no event for each of them"
             raise UnsupportedChange(reason, moves_partitions=True)
     raise cursor.unknown()
 
@@ -74,18 +77,24 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 
 
 def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
-    """An added column. Old rows show its default if it cannot be null, or if WITH VALUES is given."""
+    """Return an added column. Old rows show its default if it is NOT NULL or has WITH VALUES, else null."""
     if column.generated:
-        raise UnsupportedChange(f"the source computes column {column.name!r} of existing rows without an event")
+        raise UnsupportedChange(
+            f"the source computes column {column.name!r} of old rows, and the log has no event with the values; "
+            "`retable hold release --as` can declare a plain column, which does not get these values"
+        )
     if column.numbered:
-        raise UnsupportedChange(f"the source fills column {column.name!r} with numbers without an event")
+        raise UnsupportedChange(
+            f"the source numbers old rows in column {column.name!r}, and the log has no event with the numbers; "
+            "`retable hold release --as` can add a plain column, which is null in those rows"
+        )
     default = column.default
     if not (column.not_null or column.fills_old_rows):
         default = column.default = None
     if default is not None and not (default.is_known or default.is_computed):
         raise UnsupportedChange(
-            f"the value of column {column.name!r} in old rows is not known: its default alone does not give a value of "
-            f"{column.source_type}"
+            f"the value of column {column.name!r} in old rows is not known: its DEFAULT does not determine a value of "
+            f"{column.source_type}; write the column with another default with `retable hold release --as`"
         )
     return AddColumn(table, for_no_rows(column.spec()))
 
@@ -112,7 +121,10 @@ def _read_alter_column(cursor: Cursor, table: TableName) -> SchemaChange:
 
 
 def _read_drop(cursor: Cursor, table: TableName) -> list[SchemaChange]:
-    """Read `DROP COLUMN a, b, CONSTRAINT c`. A word gives the kind of the names after it; without it, a constraint."""
+    """Read `DROP COLUMN a, b, CONSTRAINT c`.
+
+    COLUMN or CONSTRAINT says what the names after it are. Names before the first of these words are constraints.
+    """
     cursor.expect("DROP")
     if cursor.take("PERIOD", "FOR", "SYSTEM_TIME"):
         return [NoChange("period")]
@@ -130,9 +142,15 @@ def _read_drop(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 
 
 def _dropped_constraint(name: str) -> NoChange:
-    """A dropped constraint. Only its name may show that it is the primary key."""
+    """Return a NoChange for the drop of the constraint `name`.
+
+    Raise UnsupportedChange if the name may be that of the primary key. The statement shows only the name.
+    """
     if "PK" in name.upper() or "PRIMARY" in name.upper():
-        raise UnsupportedChange(f"the constraint {name!r} may be the primary key; the statement does not show this")
+        raise UnsupportedChange(
+            f"the dropped constraint {name!r} may be the primary key, and the statement shows only its name; if it is "
+            "another constraint, use `retable hold release --skip`"
+        )
     return NoChange("constraint")
 
 

@@ -1,4 +1,4 @@
-"""Column definitions in SQL Server's CREATE TABLE and ALTER TABLE."""
+"""Read column definitions in CREATE TABLE and ALTER TABLE of SQL Server."""
 
 from dataclasses import dataclass
 
@@ -22,10 +22,11 @@ _PLAIN_OPTIONS = frozenset({"NULL", "SPARSE", "ROWGUIDCOL", "FILESTREAM", "PERSI
 
 @dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
-    """One definition while it is read. `numbered`: by IDENTITY. `source_type` is empty if the definition has none.
+    """The definition of a column. The functions here fill it while they read.
 
-    `key` has the columns of its PRIMARY KEY, which may be other columns. `fills_old_rows`: WITH VALUES is given, so old
-    rows show the default of a nullable column.
+    `source_type` is empty if the definition has no type. `numbered` means IDENTITY, and `generated` means a computed
+    column. `key` has the columns of a PRIMARY KEY in the definition, which may name other columns. `fills_old_rows`
+    means WITH VALUES: old rows show the default although the column is nullable.
     """
 
     name: str
@@ -42,7 +43,7 @@ class ColumnDefinition:
 
 
 def read_column(cursor: Cursor) -> ColumnDefinition:
-    """Read name, type and options, up to the first word that is not an option."""
+    """Read the name, the type and the options of a column. Stop before the first word that is not an option."""
     column = ColumnDefinition(name=cursor.name())
     if cursor.take("AS"):
         _skip_expression(cursor)
@@ -95,7 +96,7 @@ def _skip_expression(cursor: Cursor) -> None:
 
 
 def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
-    """Read the next option. False if none comes next."""
+    """Read the next option of the column. Return False if no option comes next."""
     if cursor.take("CONSTRAINT"):
         cursor.name()
     match cursor.word:
@@ -123,7 +124,7 @@ def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
 
 
 def _skip_option(cursor: Cursor) -> bool:
-    """Step over an option that does not affect the column's values. False if none comes next."""
+    """Step over an option that does not change values of the column. Return False if no such option comes next."""
     match cursor.word:
         case "COLLATE":
             cursor.next()
@@ -150,7 +151,7 @@ def _skip_option(cursor: Cursor) -> bool:
 
 
 def _skip_generated(cursor: Cursor) -> None:
-    """Step over the start or the end of a row's period, which is a normal value of the row."""
+    """Step over `GENERATED ALWAYS AS ROW START` and similar. Rows contain the values of such a column."""
     cursor.expect("GENERATED", "ALWAYS", "AS")
     if not cursor.take_any({"ROW", "TRANSACTION_ID", "SEQUENCE_NUMBER"}):
         raise cursor.unknown()

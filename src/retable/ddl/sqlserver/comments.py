@@ -12,7 +12,7 @@ _MARK = re.compile(r"/\*|\*/")
 
 
 def readings(statement: str) -> set[str]:
-    """Give the text without comments."""
+    """Return the text without comments, as the only item of a set."""
     kept: list[str] = []
     position = 0
     while piece := _PIECE.search(statement, position):
@@ -29,7 +29,7 @@ def _end_of_comment(statement: str, position: int) -> int:
     while depth:
         mark = _MARK.search(statement, position)
         if mark is None:
-            raise UnsupportedChange("a comment in the statement has no end")
+            raise UnsupportedChange("a comment in the statement has no end: `*/` is missing")
         depth += 1 if mark[0] == "/*" else -1
         position = mark.end()
     return position

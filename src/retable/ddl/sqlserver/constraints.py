@@ -1,4 +1,4 @@
-"""Keys and constraints of a column or a table of SQL Server."""
+"""Read the keys and constraints of a column or a table of SQL Server."""
 
 from retable.ddl.sqlserver.cursor import Cursor
 
@@ -6,7 +6,10 @@ _KINDS = frozenset({"CLUSTERED", "NONCLUSTERED", "HASH", "COLUMNSTORE", "UNIQUE"
 
 
 def read_key(cursor: Cursor) -> tuple[str, ...]:
-    """Read PRIMARY KEY or UNIQUE, with its columns if it names some, and the options of its index."""
+    """Read PRIMARY KEY or UNIQUE, its columns and the options of its index.
+
+    Return the columns, or no columns if the key does not name them.
+    """
     if not cursor.take("PRIMARY", "KEY"):
         cursor.expect("UNIQUE")
     while cursor.take_any(_KINDS):
@@ -18,7 +21,7 @@ def read_key(cursor: Cursor) -> tuple[str, ...]:
 
 
 def skip_index_options(cursor: Cursor) -> None:
-    """Step over how and where an index is made."""
+    """Step over the options of an index, such as WITH, INCLUDE, ON and WHERE."""
     while True:
         if cursor.take_any(_KINDS) or cursor.skip_group():
             continue
@@ -54,7 +57,7 @@ def skip_reference(cursor: Cursor) -> None:
 
 
 def read_constraint(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
-    """Read a constraint of the table. Give its kind in words, and the columns of a primary key."""
+    """Read a constraint of the table. Return its kind in words, and the columns of a primary key."""
     if cursor.take("CONSTRAINT"):
         cursor.name()
     match cursor.word:
@@ -85,7 +88,7 @@ def read_constraint(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
 
 
 def _skip_default(cursor: Cursor) -> tuple[str, ...]:
-    """Step over `DEFAULT … FOR column`. It affects future rows only, and they arrive with their values."""
+    """Step over `DEFAULT … FOR column`. It affects later rows only, and their messages contain the values."""
     cursor.next()
     while cursor.word != "FOR":
         if cursor.at_end_of_element:
@@ -99,7 +102,7 @@ def _skip_default(cursor: Cursor) -> tuple[str, ...]:
 
 
 def _read_columns(cursor: Cursor) -> tuple[str, ...]:
-    """Read `(a, b DESC)`."""
+    """Read `(a, b DESC)` and return the columns."""
     cursor.expect("(")
     columns: list[str] = []
     while not columns or cursor.take(","):

@@ -1,4 +1,4 @@
-"""CREATE TABLE of SQL Server."""
+"""Read CREATE TABLE of SQL Server."""
 
 from dataclasses import replace
 
@@ -12,20 +12,22 @@ from retable.model.schema_change import CreateTable, NoChange, SchemaChange
 
 
 def read_create_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read the text after CREATE TABLE. Skip how and where the table is stored."""
+    """Read the text after CREATE TABLE. Skip the words about the storage of the table."""
     table = names.read(cursor)
     cursor.begin_clause()
     if is_temporary(table):
         cursor.skip_rest()
         return (NoChange("temporary table"),)
     if not cursor.sees("("):
-        raise UnsupportedChange("the statement declares no column")
+        raise UnsupportedChange("CREATE TABLE declares no columns, so the columns of the table are not known")
     columns, key = _read_elements(cursor)
     cursor.skip_rest()
     stored = [column for column in columns if not column.generated]
     folded = {name.casefold() for name in key}
     if missing := [c.name for c in columns if c.generated and c.name.casefold() in folded]:
-        raise UnsupportedChange(f"the type of the key column {missing[0]!r} is not known")
+        raise UnsupportedChange(
+            f"the type of column {missing[0]!r} in the primary key is not known, because the column is computed"
+        )
     spelling = {column.name.casefold(): column.name for column in stored}
     specs = tuple(_spec(column, folded) for column in stored)
     keys = tuple(spelling.get(name.casefold(), name) for name in key)

@@ -1,4 +1,4 @@
-"""DEFAULT of a SQL Server column: a constant as rows show it, or an expression whose value is in no statement."""
+"""Read the DEFAULT of a SQL Server column: a constant as rows show it, or an expression whose value is not known."""
 
 import re
 from uuid import UUID
@@ -88,14 +88,17 @@ def _text(text: str, what: str | None, kind: TypeText) -> str | None:
 
 
 def _char(text: str, kind: TypeText) -> str | None:
-    """Text of a character type. A fixed length is padded with blanks."""
+    """Return text as a column of characters shows it. Types of fixed length are padded with blanks."""
     if kind.name not in ("char", "nchar", "character", "national char", "national character"):
         return text
     return filled(text, (kind.lengths or [1])[0], in_characters=kind.name.startswith("n"))
 
 
 def _moment(text: str, name: str) -> str | None:
-    """A date or a wall clock time. For DATETIME only the forms that mean the same in every language are read."""
+    """Return a date or a date and time as rows show it. `name` is the type of the column.
+
+    For DATETIME only those forms are read that mean the same in every language of a session. Return None for others.
+    """
     if found := _DATE.match(text):
         if name != "date" and name != "datetime2" and "-" in text:
             return None
@@ -113,7 +116,7 @@ def _identifier(text: str) -> str | None:
 
 
 def _bytes(digits: str, kind: TypeText) -> str | None:
-    """Bytes as Latin-1 characters. A fixed length is padded with zero bytes."""
+    """Return bytes as Latin-1 characters. A type of fixed length is padded with zero bytes."""
     if kind.name not in ("binary", "varbinary", "binary varying", "image"):
         return None
     found = bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2))

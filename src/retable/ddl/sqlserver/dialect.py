@@ -1,4 +1,4 @@
-"""The dialect SQL Server."""
+"""The dialect of SQL Server."""
 
 from retable.ddl.dialect import ColumnCasts, Dialect
 from retable.ddl.sqlserver.statement import GRAMMAR

@@ -1,4 +1,4 @@
-"""The elements in the parentheses of CREATE TABLE and after ADD: columns and constraints."""
+"""Read the elements in the parentheses of CREATE TABLE and after ADD: columns and constraints."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _CONSTRAINTS = frozenset({"CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "CHECK",
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A constraint, index or period; `key` has the columns of a primary key."""
+    """A constraint, an index or a period. `what` is its kind in words. `key` has the columns of a primary key."""
 
     what: str
     key: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Table names in a SQL Server statement: `[[database.]schema.]table`."""
+"""Read table names in a SQL Server statement: `[[database.]schema.]table`."""
 
 from retable.ddl.names import Names as _Names
 from retable.errors import UnsupportedChange
@@ -8,10 +8,11 @@ DEFAULT_SCHEMA = "dbo"
 
 
 class Names(_Names):
-    """Read table names, with the message's database and schema as the defaults.
+    """Read table names. The database and schema of the message are the defaults.
 
-    Names that differ only by case are one table, unless a collation says otherwise, so the message's own table keeps
-    its spelling. If a source's messages have no schema, none of its tables has one.
+    Names that differ only in case are one table, unless the collation is case-sensitive. So if the statement names the
+    table of the message, the result has the spelling of the message. If the messages of a source have no schema, its
+    tables have no schema.
     """
 
     HOME = "schema"
@@ -23,7 +24,7 @@ class Names(_Names):
     def qualify(self, parts: list[str]) -> tuple[TableName, str | None]:
         if len(parts) > 3:
             raise UnsupportedChange(
-                f"the name {'.'.join(parts)!r} has more parts than a database, a schema and a table"
+                f"the name {'.'.join(parts)!r} has too many parts: expected `database.schema.table`"
             )
         database, schema, table = ["", "", *parts][-3:]
         if not (database or self.database):

@@ -1,4 +1,4 @@
-"""Renames of SQL Server: sp_rename for tables and columns, and ALTER SCHEMA for the schema of a table."""
+"""Read renames of SQL Server: sp_rename renames tables and columns, and ALTER SCHEMA changes the schema of a table."""
 
 from retable.ddl.sqlserver.cursor import Cursor
 from retable.ddl.sqlserver.names import DEFAULT_SCHEMA, Names
@@ -11,9 +11,12 @@ _PARAMETERS = ("OBJNAME", "NEWNAME", "OBJTYPE")
 
 
 def read_execute(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read `EXEC sp_rename 'dbo.t.a', 'b', 'COLUMN'`. The effect of other procedures is unknown."""
+    """Read `EXEC sp_rename 'dbo.t.a', 'b', 'COLUMN'`. Raise UnsupportedChange for every other procedure."""
     if cursor.names()[-1].lower() != "sp_rename":
-        raise UnsupportedChange("it is not known what the procedure changes")
+        raise UnsupportedChange(
+            "EXEC calls a procedure that is not sp_rename, and it is not known what it changes; write its effect on "
+            "this table with `retable hold release --as`, or use `--skip` if it has none"
+        )
     found = _read_arguments(cursor)
     if "OBJNAME" not in found or "NEWNAME" not in found:
         raise cursor.unknown()
@@ -28,14 +31,15 @@ def read_execute(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
         table = names.take(named)
         return (RenameTable(table, TableName(table.database, table.schema, new)),)
     if len(named) < 2:
-        raise UnsupportedChange(f"the statement does not name the table of column {named[-1]!r}")
+        raise UnsupportedChange(f"sp_rename does not name the table of column {named[-1]!r}: expected 'table.column'")
     return (ChangeColumn(names.take(named[:-1]), named[-1], ColumnSpec(new, ""), None),)
 
 
 def _is_table(named: list[str], new: str, names: Names) -> bool:
-    """Say whether a name means a table or a column: `a.b` is a table in a schema, or a column of a table.
+    """Return whether the first argument of sp_rename means a table (True) or a column (False).
 
-    The server looks which of the two exists. Here the message's own table decides, which may already have its new name.
+    `a.b` is the table b in the schema a, or the column b of the table a. SQL Server takes what exists. Here the table
+    of the message decides. It may already have the new name, `new`.
     """
     if len(named) == 1:
         return True
@@ -47,7 +51,10 @@ def _is_table(named: list[str], new: str, names: Names) -> bool:
         return True
     if len(named) == 2 and named[0].casefold() in (DEFAULT_SCHEMA, (names.schema or "").casefold()):
         return True
-    raise UnsupportedChange(f"it is not known whether the statement renames the table {table} or a column of {owner}")
+    raise UnsupportedChange(
+        f"it is not known whether sp_rename renames the table {table} or a column of {owner}; add 'OBJECT' or 'COLUMN' "
+        "with `retable hold release --as`"
+    )
 
 
 def _same(one: TableName, other: TableName) -> bool:

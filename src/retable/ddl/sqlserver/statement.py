@@ -1,7 +1,8 @@
-"""SQL Server: DDL as DataWorks and DTS pass it on. Debezium's connector sends no text, only the resulting table.
+"""Read the DDL of SQL Server that DataWorks and DTS send.
 
-Statements are read by hand from sqlglot's tokens. Its parser does not know sp_rename and most of ALTER TABLE, and loses
-the spelling of types. Grammar: the Transact-SQL reference.
+The connector of Debezium sends no statements, only the table that results from a statement. This package reads the
+tokens of sqlglot and does not use its parser. The parser does not understand sp_rename and most of ALTER TABLE, and
+loses the spelling of types. Grammar: the Transact-SQL reference.
 """
 
 from retable.ddl.sqlserver.alter import read_alter_table
@@ -92,7 +93,7 @@ def _read_truncate(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     cursor.expect("TRUNCATE", "TABLE")
     table = names.read(cursor)
     if cursor.sees("WITH"):
-        reason = "TRUNCATE of partitions removes rows without an event"
+        reason = "TRUNCATE TABLE … WITH (PARTITIONS …) removes rows, and the log has no event for each of them"
         raise UnsupportedChange(reason, moves_partitions=True)
     return (NoChange("temporary table"),) if is_temporary(table) else (TruncateTable(table),)
 

@@ -1,16 +1,17 @@
 """canal_json: row changes and DDL of MySQL and MariaDB, as Canal and Alibaba's DTS write them ("Canal JSON").
 
-Written by Canal's `FlatMessage` (1.1.x; seen: 1.1.7 on MariaDB 10.11) and by DTS. One message is one binlog event:
+Written by Canal's `FlatMessage` (1.1.x; known from 1.1.7 on MariaDB 10.11) and by DTS. One message is one binlog event:
 several rows of one table and one kind of change, or one DDL statement.
 
     {"data":[{"id":"1","c":"x"}],"database":"shop","es":1700000000000,"gtid":"","id":7,"isDdl":false,
      "mysqlType":{"id":"bigint","c":"varchar(9)"},"old":[{"c":null}],"pkNames":["id"],"sql":"",
      "sqlType":{"id":-5,"c":12},"table":"t","ts":1700000000123,"type":"UPDATE"}
 
-`data` is the row after the change; for DELETE it is the row before it. `old` lists old values of changed columns: a
-null in it is an old value, and a column missing from it is unchanged. DTS instances not restarted since 2022-03-20
-write another dialect, which no field declares: in an UPDATE `old` is the row after the change and `data` the row before
-it. Only the offset gives the order: `id`, `es` and `ts` repeat and go back. For users: docs/formats.md.
+`data` is the row after the change; for DELETE it is the row before it. `old` has the old values of changed columns: a
+null in it is an old value, and a column that is missing in it is unchanged. DTS instances that were not restarted since
+2022-03-20 write another dialect, which no field declares: in an UPDATE, `old` is the row after the change, and `data`
+is the row before it. Only the offset gives the order: `id`, `es` and `ts` repeat and go back. For users:
+docs/formats.md.
 """
 
 from collections.abc import Sequence as Rows
@@ -75,7 +76,7 @@ class _Envelope(msgspec.Struct, rename="camel", gc=False):
 
     @property
     def unread(self) -> list[Raw | UnsetType]:
-        """The parts that the types leave unparsed, except the column types."""
+        """The values that the decoder leaves as raw JSON, except the column types."""
         unread: list[Raw | UnsetType] = [self.id]
         for rows in (self.data, self.old):
             for row in rows or ():
@@ -84,7 +85,7 @@ class _Envelope(msgspec.Struct, rename="camel", gc=False):
 
 
 class _Side(NamedTuple):
-    """Rows of a message, and the field that holds them."""
+    """The rows of a message in one field, `data` or `old`; `rows` is None if the field is missing or null."""
 
     field: str
     rows: list[_Row] | None
@@ -104,12 +105,13 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
         return [_statement(envelope, message, context)]
     op = _OPS.get(envelope.type)
     if op is None:
-        raise _refused(UnknownOperation, envelope, f"the operation {envelope.type[:40]!r} is unknown to Canal", "type")
+        text = f"`type` is {envelope.type[:40]!r}; expected INSERT, UPDATE, DELETE or INIT, or `isDdl` true"
+        raise _refused(UnknownOperation, envelope, text, "type")
     return _row_changes(envelope, op, message, context)
 
 
 def _statement(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> ChangeEvent:
-    """The event of a statement. MariaDB also logs statements in front of the rows that they changed: notes."""
+    """Return the event of a statement. MariaDB also logs statements that only change rows: they become notes."""
     counts = envelope.is_ddl or changes_schema(envelope.sql or "")
     return ChangeEvent(
         source_format=NAME,
@@ -170,14 +172,17 @@ def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: Deco
 
 
 def _complete(types: dict[str, str] | None, rows: Rows[_Row]) -> dict[str, str] | None:
-    """The types of all columns of the rows. A column that the message leaves out has the empty (unknown) type."""
+    """Return the types of all columns of the rows. A column whose type the message does not name has the type `""`."""
     if types is None or all(row.keys() <= types.keys() for row in rows):
         return types
     return types | {name: "" for row in rows for name in row if name not in types}
 
 
 def _sides(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> tuple[_Side, _Side]:
-    """The rows after the change and those before it, by the dialect. Rows of a single image may be in either field."""
+    """Return the rows after the change, and the rows before it. The dialect decides which field holds which rows.
+
+    If an operation has only one image, its rows may be in either field.
+    """
     data, old = _side("data", envelope.data), _side("old", envelope.old)
     return (data, old) if _dialect(message, context) == "community" else (old, data)
 
@@ -187,7 +192,10 @@ def _side(field: str, rows: list[_Row] | UnsetType | None) -> _Side:
 
 
 def _dialect(message: RawMessage, context: DecodeContext) -> str:
-    """The dialect of the last range that begins at or before the offset. Ranges that name the partition win."""
+    """Return the dialect of a message: of the last entry of `canal_dialect` that begins at or before its offset.
+
+    If entries name the partition of the message, only they count. Without an entry, the dialect is `community`.
+    """
     dialects = CanalOptions.of(context.options).canal_dialect
     if not dialects:
         return "community"
@@ -198,12 +206,13 @@ def _dialect(message: RawMessage, context: DecodeContext) -> str:
 
 
 def _rows(envelope: _Envelope, op: Op, new: _Side, old: _Side) -> Rows[_Row]:
-    """The row after the change; for DELETE the row before it."""
+    """Return the rows after the change; for DELETE, the rows before it."""
     side = new if op == "UPDATE" or new.rows else old
     if not side.rows:
-        raise _refused(Malformed, envelope, f"{envelope.type} has no row", new.field)
+        raise _refused(Malformed, envelope, f"{envelope.type} has no row: `{new.field}` is missing or empty", new.field)
     if not all(side.rows):
-        raise _refused(Malformed, envelope, "a row has no columns", f"{side.field}[{side.rows.index({})}]")
+        place = f"{side.field}[{side.rows.index({})}]"
+        raise _refused(Malformed, envelope, f"a row has no columns: `{place}` is empty", place)
     return side.rows
 
 
@@ -215,7 +224,8 @@ def _images(
         return (image, None) if op == "DELETE" else (None, image)
     new, old = sides
     if old.rows is None and old.field == "data":
-        raise _refused(Malformed, envelope, "UPDATE does not contain the row before the change", old.field)
+        text = f"UPDATE does not contain the row before the change: `{old.field}` is missing"
+        raise _refused(Malformed, envelope, text, old.field)
     if old.rows is None:
         # Older versions of Canal leave out the `old` of rows in which nothing changed.
         return image, image
@@ -229,7 +239,7 @@ def _images(
 
 
 def _is_misaligned(new: _Side, old: _Side) -> bool:
-    """Whether there are fewer or more old rows than new rows, so that their images cannot be paired."""
+    """Return whether the numbers of old rows and of new rows differ, so that the rows cannot be paired."""
     return old.rows is not None and len(old.rows) != len(new.rows or ())
 
 
@@ -259,7 +269,7 @@ def _problems(
     if op == "UPDATE" and _is_misaligned(new, old):
         found.append("OLD_DATA_MISALIGNED")
     if op != "UPDATE" and old.rows and (new.rows or op == "DELETE"):
-        # A deleted row is always in the field of an UPDATE's new row. Here it is in the other dialect's field.
+        # A deleted row is always in the field that has an UPDATE's new row. Here the row is in the other field.
         found.append("DIALECT_MISMATCH")
     if keys is None:
         found.append("KEYS_UNKNOWN")

@@ -8,12 +8,12 @@ from retable.formats.options import FormatOptions
 
 
 class CanalDialect(BaseModel, frozen=True, extra="forbid"):
-    """From which offset on messages of DTS have which layout: an entry of `canal_dialect`."""
+    """An entry of `canal_dialect`: the layout of DTS's messages from an offset on."""
 
     from_offset: Annotated[int, Field(strict=True, ge=0)]
     """The offset of the first message of this layout."""
     dialect: Literal["community", "dts_pre_20220320"]
-    """`community`: the layout of Canal. `dts_pre_20220320`: that of DTS instances that were not restarted since
+    """`community`: the layout of Canal. `dts_pre_20220320`: the layout of DTS instances that were not restarted since
     2022-03-20."""
     partition: Annotated[int, Field(strict=True, ge=0)] | None = None
     """The partition of the offset. Not set: all partitions that no other entry names."""
@@ -30,5 +30,5 @@ class CanalOptions(FormatOptions, frozen=True):
     def _check_dialects(self) -> Self:
         starts = [(each.partition, each.from_offset) for each in self.canal_dialect]
         if len(set(starts)) != len(starts):
-            raise ValueError("two entries of canal_dialect begin at the same offset; keep one of them")
+            raise ValueError("two entries of canal_dialect begin at the same offset of a partition; keep one")
         return self

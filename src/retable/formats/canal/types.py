@@ -22,7 +22,10 @@ _SQL_TYPES = msgspec.json.Decoder(dict[str, int | None] | None)
 
 
 def read_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
-    """Give the type in the message of each column; adjacent messages of one table share the same map."""
+    """Return the type of each column, from the fields `mysqlType` and `sqlType`; None if they name no types.
+
+    Adjacent messages of one table share the same map.
+    """
     if len(mysql_type) + len(sql_type) > _LONG_TYPES:
         return _read_types(mysql_type, sql_type)
     return _remembered_types(mysql_type, sql_type)
@@ -34,7 +37,8 @@ def _read_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
     try:
         declared, codes = _MYSQL_TYPES.decode(mysql_type), _SQL_TYPES.decode(sql_type) or {}
     except msgspec.ValidationError as error:
-        raise Malformed(f"the column types are unreadable: {error}", place="mysqlType, sqlType") from error
+        text = f"the column types in `mysqlType` and `sqlType` are unreadable: {error}"
+        raise Malformed(text, place="mysqlType, sqlType") from error
     if not declared:
         return None
     return {name: _wire_type(text, codes.get(name)) for name, text in declared.items() if text is not None}
@@ -46,8 +50,8 @@ _remembered_types = lru_cache(maxsize=1024)(_read_types)
 def _wire_type(declared: str, code: int | None) -> str:
     """The declared type, with the encoding of the value if the type alone does not decide it.
 
-    `code` changes with the value (a number that fits, null), so only "text or not" is read from it. In a message of
-    many rows it describes the last row.
+    `code` is the type in `sqlType`. It changes with the value (a number that fits, null), so it only decides whether
+    the value is text. In a message of many rows, it describes the last row.
     """
     match base_type(declared):
         case "enum" if code is not None and code not in _TEXT_CODES:
@@ -60,12 +64,12 @@ def _wire_type(declared: str, code: int | None) -> str:
 
 
 def default_type(wire_type: str) -> str:
-    """Give the type, in the spelling of MySQL's DDL, of a column that no statement declared."""
+    """Return the type, as MySQL's DDL spells it, of a column that no statement declared."""
     return _FORM.sub("", wire_type)
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Give the encoding of values of a type in the message.
+    """Return the encoding of values, by their type in the message.
 
     DTS leaves out precision, scale, length and labels. Values that depend on them are then accepted as they are.
     """

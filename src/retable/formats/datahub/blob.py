@@ -1,7 +1,7 @@
 """datahub_blob: row changes, statements and heartbeats of a whole database, as DataWorks writes them into DataHub.
 
-Written by Data Integration of Alibaba Cloud DataWorks into Blob topics of DataHub (seen: the messages of its
-documentation). One message is the record of `streamx_json`, but empty parts are left out instead of null:
+Written by Data Integration of Alibaba Cloud DataWorks into Blob topics of DataHub (known from the messages of its
+documentation). One message is the record of `streamx_json`, but its empty parts are missing instead of null:
 
     {"schema":{"dataColumn":[{"name":"id","type":"LONG"},{"name":"c","type":"STRING"}],
      "source":{"dbName":"shop","dbType":"MySQL","tableName":"t"},"primaryKey":["id"]},
@@ -22,7 +22,7 @@ TIME_ZONE = "The zone of the source's wall clocks. Messages carry instants; DATE
 
 
 def is_own(value: bytes) -> bool:
-    """Whether a message is of this format: `streamx_json` has the same parts and writes the empty ones as null."""
+    """Return whether a message is of this format. `streamx_json` has the same parts, but writes empty parts as null."""
     return not names_every_part(value)
 
 

@@ -1,16 +1,17 @@
 """datahub_tuple: row changes of one table per topic, as DataWorks writes them into DataHub's Tuple topics.
 
-Written by Data Integration of Alibaba Cloud DataWorks into topics that it created itself (seen: the metadata columns
-printed in its documentation). A record has columns and no envelope. Its value here is one JSON object of all columns,
-each as DataHub delivers it: text or null.
+Written by Data Integration of Alibaba Cloud DataWorks into topics that it created itself (known from the metadata
+columns printed in its documentation). A record has columns and no envelope. Its value here is one JSON object of all
+columns. Each column is text or null, as DataHub delivers it.
 
     {"_sequence_id_":"1649991610688000001","_operation_type_":"U","_excute_time_":"1649991756000",
      "_before_image_":"N","_after_image_":"Y","id":"1","c":"x"}
 
-The topic's schema comes in the header `tuple_schema`, as DataHub's own JSON, or in the setting of that name. An update
-is two records with one `_sequence_id_`; only the two flags show which of them is the row before the change. The order
-is `_sequence_id_` and the half, as integers; shards of a table without a key have no common order. There are no
-statements and no heartbeats. No record names its database or its key: the settings do. For users: docs/formats.md.
+The topic's schema comes in the header `tuple_schema`, as DataHub's own JSON, or in the setting `tuple_schema`. An
+update is two records with the same `_sequence_id_`. Only the flags `_before_image_` and `_after_image_` show which
+record is the row before the change. The order is `_sequence_id_`, as an integer, then the half of the update. Shards of
+a table without a key have no common order. There are no statements and no heartbeats. No record names its database or
+its key: the settings name them. For users: docs/formats.md.
 """
 
 import re
@@ -56,7 +57,7 @@ _OPS: dict[tuple[str, str, str], tuple[Op, Image]] = {
     ("U", "N", "Y"): ("UPDATE", "after_half"),
     ("D", "Y", "N"): ("DELETE", "full"),
 }
-"""The operation and image of a record, by its operation and its two flags. Other combinations have no meaning."""
+"""The valid combinations of a record's operation and its two flags, with the operation and image of the event."""
 
 _FULL_LOAD = -1
 _LONG_SCHEMA = 64 * 1024
@@ -84,7 +85,7 @@ class DataHubTupleOptions(FormatOptions, frozen=True):
 
 
 class _Meta(msgspec.Struct, gc=False):
-    """The columns that Data Integration adds; the time has two spellings."""
+    """The columns that Data Integration adds. The column of the time has two possible names."""
 
     sequence_id: str | int = msgspec.field(name="_sequence_id_")
     operation_type: str = msgspec.field(name="_operation_type_")
@@ -107,7 +108,7 @@ class _Schema(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class _TopicSchema:
-    """What a topic's schema says about the data columns."""
+    """What a topic's schema says about the data columns; `known` says whether Retable knows all of their types."""
 
     types: dict[str, str]
     never_null: frozenset[str]
@@ -123,7 +124,7 @@ _SCHEMA = msgspec.json.Decoder(_Schema | list[_Column])
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one record: one row, or half of an update."""
     if message.value is None:
-        raise Malformed("the message has no value; a Tuple record is a value")
+        raise Malformed("the message has no value; a Tuple record is a JSON object in the value")
     row = read_json(message.value, _COLUMNS, _VALUES)
     meta = _read_meta({name: row.pop(name) for name in _META_COLUMNS if name in row})
     options = DataHubTupleOptions.of(context.options)
@@ -133,7 +134,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     position = _position(meta, op, name)
     keys = (context.keys_of(name) if name is not None else ()) or None
     if keys is None and not row:
-        raise Malformed("the record has no column of its table", table=name)
+        raise Malformed("the record has no column of its table, only columns that Data Integration adds", table=name)
     topic_schema = _topic_schema(message, options)
     if topic_schema is not None:
         _check_columns(row, topic_schema, name, keys)
@@ -166,7 +167,7 @@ def _read_meta(tokens: _Row) -> _Meta:
     try:
         return _META.decode(msgspec.json.encode(tokens))
     except msgspec.ValidationError as error:
-        text = f"the record lacks columns that Data Integration adds to the topics that it creates: {error}"
+        text = f"a column that Data Integration adds to each record is missing or invalid: {error}"
         raise Malformed(text, place="metadata columns") from error
 
 
@@ -174,16 +175,17 @@ def _operation(meta: _Meta, name: TableName | None) -> tuple[Op, Image]:
     flags = (meta.before_image.strip().upper(), meta.after_image.strip().upper())
     found = _OPS.get((meta.operation_type, *flags))
     if found is None:
-        text = f"the operation {meta.operation_type[:40]!r} with the flags {flags[0][:40]!r} and {flags[1][:40]!r}"
-        raise UnknownOperation(f"{text} is not known", place="_operation_type_", table=name)
+        text = f"`_operation_type_` {meta.operation_type[:40]!r} with the flags {flags[0][:40]!r} and {flags[1][:40]!r}"
+        text = f"{text} is not valid: expected I with N and Y, D with Y and N, or U with one Y and one N"
+        raise UnknownOperation(text, place="_operation_type_", table=name)
     return found
 
 
 def _position(meta: _Meta, op: Op, name: TableName | None) -> int:
-    """The position in the order. Rows of a full load, which are inserts, have none and come before every change."""
+    """Return the position in the order. Rows of a full load are inserts without a position (-1): they come first."""
     text = str(meta.sequence_id) or str(_FULL_LOAD)
     if not _SEQUENCE.fullmatch(text) or (op != "INSERT" and int(text) == _FULL_LOAD):
-        reason = f"{op} has no position in the order: the position must be digits"
+        reason = f"`_sequence_id_` of {op} is {text[:40]!r}; the position in the order must be digits"
         raise Malformed(reason, place="_sequence_id_", table=name)
     return int(text)
 
@@ -193,7 +195,8 @@ def _time(meta: _Meta, name: TableName | None) -> int | None:
     if time is None or time == "":
         return None
     if not _MILLIS.fullmatch(str(time)):
-        raise Malformed(f"{str(time)[:40]!r} is not a time in milliseconds", place="_excute_time_", table=name)
+        reason = f"the time of the change, `_excute_time_`, is {str(time)[:40]!r}, not a time in milliseconds"
+        raise Malformed(reason, place="_excute_time_", table=name)
     return int(time) if int(time) > 0 else None
 
 
@@ -213,7 +216,7 @@ def _problems(
 
 
 def _check_columns(row: _Row, topic_schema: _TopicSchema, name: TableName | None, keys: tuple[str, ...] | None) -> None:
-    """Refuse a record that differs from its topic's schema: a missing column is not NULL."""
+    """Raise BadValue if a record differs from its topic's schema: a missing column is not NULL."""
     if missing := topic_schema.types.keys() - row.keys():
         text = f"the column {min(missing)[:100]!r} of the topic's schema is not in the record"
     elif unknown := row.keys() - topic_schema.types.keys():
@@ -227,7 +230,7 @@ def _check_columns(row: _Row, topic_schema: _TopicSchema, name: TableName | None
 
 
 def _topic_schema(message: RawMessage, options: DataHubTupleOptions) -> _TopicSchema | None:
-    """The topic's schema from the record's header, else from the settings, else None."""
+    """Return the topic's schema from the record's header, else from the settings, else None."""
     header = next((value for name, value in message.headers if name == SCHEMA and value is not None), None)
     if header is not None:
         return _read_schema(header) if len(header) > _LONG_SCHEMA else _remembered_schema(header)
@@ -239,7 +242,7 @@ def _read_schema(text: bytes) -> _TopicSchema:
     columns = schema.fields if isinstance(schema, _Schema) else schema
     types = {column.name: column.type.upper() for column in columns}
     if len(types) != len(columns):
-        raise Malformed("a column occurs twice in the topic's schema", place=f"header {SCHEMA}")
+        raise Malformed("a column occurs twice in the topic's schema (`tuple_schema`)", place=f"header {SCHEMA}")
     return _told_of(types, frozenset(column.name for column in columns if column.notnull))
 
 
@@ -278,12 +281,12 @@ _GOLD_TYPES: dict[str, GoldType] = {
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Give the encoding of values of a DataHub type; without a type each value is the text that was delivered."""
+    """Return the encoding of values, by their DataHub type. Without a type, a value is the text that came."""
     return _FORMS.get(wire_type or "", Text())
 
 
 def default_type(wire_type: str) -> GoldType | None:
-    """The gold type of a column; no statement declares one. A DECIMAL has no scale, so it is text, digit by digit."""
+    """Return the gold type of a column, None if its type is unknown. A DECIMAL names no scale, so it becomes text."""
     return _GOLD_TYPES.get(wire_type)
 
 

@@ -1,7 +1,7 @@
 """The envelope of Debezium: what a message contains around a row, a statement or a note.
 
-A converter writes it alone, or as `payload` next to a long `schema` part. The schema part is the same in all messages
-of a table until the table changes, so it is checked and read once.
+Kafka Connect's converter writes the envelope alone, or as `payload` next to a long `schema` part. The schema part is
+the same in all messages of a table until the table changes, so it is checked and read once.
 """
 
 from functools import lru_cache
@@ -25,7 +25,7 @@ _Number = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 
 class SourcePart(msgspec.Struct, gc=False):
-    """Where a change was made. Each connector has its own fields; what is missing is null."""
+    """The field `source`: where a change was made. Each connector has its own fields; a missing field is None."""
 
     connector: str | None = None
     name: str | None = None
@@ -47,7 +47,7 @@ class SourcePart(msgspec.Struct, gc=False):
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether the record is of a snapshot, which reads whole tables. Oracle once wrote a boolean here."""
+        """Whether the record is from a snapshot, which reads whole tables. Oracle's connector once wrote a boolean."""
         return self.snapshot not in (None, False, "false")
 
 
@@ -91,15 +91,15 @@ class Boundary(msgspec.Struct, gc=False):
 
 
 class Heartbeat(msgspec.Struct, gc=False):
-    """A record of the topic of heartbeats; the time is that of the connector's clock."""
+    """A record of the topic of heartbeats; `ts_ms` is a time of the connector's clock."""
 
     ts_ms: _Long
 
 
 class Envelope(msgspec.Struct, gc=False):
-    """A whole message: its content, the text of the content, and the facts of the schema part if there is one.
+    """A whole message: its payload, the text of the payload, and its schema part, None if it has none.
 
-    `payload` is None for the null of a converter that wraps nulls too.
+    `payload` is None if the converter wrote a null, with a schema part around it.
     """
 
     payload: Payload | None
@@ -127,7 +127,7 @@ def read_envelope(value: bytes) -> Envelope:
 
 
 def read_key(key: bytes | None) -> Row | None:
-    """Read the columns of a message's key; None if the table has no key."""
+    """Read the columns and values of a message's Kafka key; None if it has no key."""
     if key is None:
         return None
     try:
@@ -141,14 +141,15 @@ def read_key(key: bytes | None) -> Row | None:
             return _ROW.decode(payload)
     except (Malformed, msgspec.DecodeError) as error:
         raise Malformed(
-            f"the message's key is not a JSON object: {error}; the connector's key.converter must be JsonConverter",
+            f"the Kafka key of the message is not a JSON object: {error}; set key.converter of the connector to "
+            f"JsonConverter",
             place="key",
         ) from error
     return None if payload == _NULL and "schema" in row else row
 
 
 def _split(value: bytes) -> tuple[bytes, bytes] | None:
-    """Split a message as Kafka's own converter writes it, with nothing between and after the two parts."""
+    """Split a message into schema and payload, if it is exactly as Kafka's converter writes it; else return None."""
     start, middle, end = value.partition(_MIDDLE)
     schema, payload = start[len(_START) :], end[:-1]
     if not middle or not start.startswith(_START) or not end.endswith(b"}"):
@@ -158,7 +159,7 @@ def _split(value: bytes) -> tuple[bytes, bytes] | None:
 
 
 def _is_one(text: bytes) -> bool:
-    """Whether the bytes are exactly one JSON value."""
+    """Return whether the bytes are exactly one JSON value."""
     try:
         _ANY.decode(text)
     except (msgspec.DecodeError, RecursionError):

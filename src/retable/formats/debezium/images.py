@@ -15,22 +15,22 @@ _BLANKS = b" \t\r\n"
 
 
 def may_lack(text: bytes, placeholder: str) -> bool:
-    """Whether the content of a message may contain the placeholder; most messages do not."""
+    """Return whether the text of a message may contain the placeholder of a value that the source did not log."""
     return any(map(text.__contains__, _placeholders(placeholder)[0]))
 
 
 def logged(row: Row, placeholder: str) -> Row:
-    """The columns that the source logged; the row itself if it logged all of them."""
+    """Return the columns that the source logged: those without the placeholder; `row` itself if it logged all."""
     tokens = _placeholders(placeholder)[1]
     found = {name: token for name, token in row.items() if _compact(bytes(token)) not in tokens}
     return found if len(found) < len(row) else row
 
 
 def key_only(row: Row, keys: tuple[str, ...], schema_part: SchemaPart | None) -> bool:
-    """Whether a row before its change is only its key, as PostgreSQL logs it by default.
+    """Return whether only the key of a before image was logged, as PostgreSQL does by default.
 
-    The connector fills the other columns with null, and NOT NULL columns with the values that the schema part gives. A
-    row that is really empty except for its key looks the same.
+    The connector fills the other columns with null, and NOT NULL columns with values that the schema part names. A row
+    that really has these values in all other columns looks the same.
     """
     fillings = schema_part.fillings if schema_part is not None else {}
     return len(row) > len(keys) and all(
@@ -40,10 +40,10 @@ def key_only(row: Row, keys: tuple[str, ...], schema_part: SchemaPart | None) ->
 
 @lru_cache(maxsize=64)
 def _placeholders(placeholder: str) -> tuple[tuple[bytes, ...], frozenset[bytes]]:
-    """The byte patterns that a placeholder leaves in a message, and all tokens that it can be.
+    """Return the byte patterns of a placeholder in a message, and all tokens that replace a value.
 
-    Text and bytes hold it as it is and in base64. Arrays of text, bytes, numbers and uuids, and pairs of hstore, hold
-    nothing but the placeholder, each in its own encoding.
+    In a column of text or bytes, the token is the placeholder itself or its base64. In an array of text, bytes, numbers
+    or uuids, and in an hstore, the token has only the placeholder, in the encoding of that type.
     """
     octets = placeholder.encode()
     encoded = base64.b64encode(octets).decode()

@@ -1,7 +1,7 @@
 """debezium_json: row changes, statements and notes of any database, as the connectors of Debezium write them.
 
-Written by Debezium's connectors through Kafka Connect's JsonConverter, with the schema part or without (seen: 3.4.0 on
-MariaDB and PostgreSQL, the printed messages of 2.1.4 on Oracle). One message is one row change:
+Written by Debezium's connectors through Kafka Connect's JsonConverter, with the schema part or without (known from
+3.4.0 on MariaDB and PostgreSQL, and from the printed messages of 2.1.4 on Oracle). One message is one row change:
 
     {"schema":{…},"payload":{"before":null,"after":{"id":1,"price":"ASw="},"source":{"version":"3.4.0.Final",
      "connector":"mysql","name":"erp","ts_ms":1700000000000,"snapshot":"false","db":"shop","table":"t","gtid":null,
@@ -10,7 +10,7 @@ MariaDB and PostgreSQL, the printed messages of 2.1.4 on Oracle). One message is
 Without the schema part the message is the payload alone, and declares no types. A null value (a tombstone) follows each
 delete, for Kafka's compaction. Heartbeats, transactions and schema changes come on separate topics. A column that the
 source did not log has a placeholder as its value. A changed key is a delete and a create. The key columns are those of
-the message's key. The order is the source's own (`debezium_position`). For users: docs/formats.md.
+the message's key. The order is the source's own (`position.py`). For users: docs/formats.md.
 """
 
 from typing import NamedTuple
@@ -60,14 +60,14 @@ _OPS: dict[str, tuple[Op, int]] = {
     "m": ("OTHER", place.STATED),
 }
 _FILLED = frozenset({("c", False, True), ("r", False, True), ("u", False, True), ("u", True, True), ("d", True, False)})
-"""Which of the before and after images an operation fills. Other combinations have no meaning."""
+"""The valid combinations: the operation, whether it has a before image, and whether it has an after image."""
 
 _FIELDS = (("scn", "oracle"), ("file", "mysql"), ("lsn", "postgresql"), ("commit_lsn", "sqlserver"))
 """The field of `source` that identifies the database system, if the message does not name it."""
 
 
 class _Change(NamedTuple):
-    """A message with an operation, and what is known about its origin."""
+    """A message with an operation: its parts, and the database system and the table that it comes from."""
 
     payload: Payload
     source: SourcePart
@@ -86,7 +86,7 @@ class _Change(NamedTuple):
 
 
 class _Images(NamedTuple):
-    """The row-related parts of an event."""
+    """The fields of an event that describe its row."""
 
     image: Image | None = None
     keys: tuple[str, ...] | None = None
@@ -112,7 +112,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     if payload.op is None:
         return [read_other(envelope, message, context)]
     if payload.op not in _OPS:
-        raise UnknownOperation(f"the operation {payload.op[:40]!r} is unknown to Debezium", place="payload.op")
+        raise UnknownOperation(f"`payload.op` is {payload.op[:40]!r}; expected c, u, d, r, t or m", place="payload.op")
     change = _change(envelope, payload, message, context)
     op, phase = _OPS[payload.op]
     if op in ROW_OPS:
@@ -125,7 +125,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 def _change(envelope: Envelope, payload: Payload, message: RawMessage, context: DecodeContext) -> _Change:
     source = payload.source
     if source is None:
-        raise Malformed(f"the operation {payload.op} has no source", place="payload.source")
+        raise Malformed(f"the operation {payload.op} has no field `payload.source`", place="payload.source")
     system = _system(source, envelope.schema_part, context)
     database, schema, table = _names(source, envelope.schema_part, system, message)
     database = database or DebeziumOptions.of(context.options).database
@@ -135,7 +135,7 @@ def _change(envelope: Envelope, payload: Payload, message: RawMessage, context: 
 
 
 def _system(source: SourcePart, schema_part: SchemaPart | None, context: DecodeContext) -> str:
-    """The database system of the connector."""
+    """Return the database system of the connector; UnknownOperation if neither message nor settings show it."""
     system = source.connector or (schema_part and schema_part.connector)
     if not system:
         system = next(
@@ -143,7 +143,9 @@ def _system(source: SourcePart, schema_part: SchemaPart | None, context: DecodeC
         )
     if not system:
         raise UnknownOperation(
-            "the source names no connector, and none of its fields shows which connector it is", place="payload.source"
+            "`payload.source` names no connector and no position, so its database system is not known; set "
+            "`source_system` of the source",
+            place="payload.source",
         )
     return system.lower()
 
@@ -151,9 +153,10 @@ def _system(source: SourcePart, schema_part: SchemaPart | None, context: DecodeC
 def _names(
     source: SourcePart, schema_part: SchemaPart | None, system: str, message: RawMessage
 ) -> tuple[str | None, str | None, str | None]:
-    """Database, schema and table: from the source, else from the topic, else from the schema part.
+    """Return database, schema and table: from `source`, else from the topic, else from the name of the schema part.
 
-    The last two are `<server>.<names>`, in which characters other than letters, digits, `_`, `-` and `.` are replaced.
+    The names of topic and schema part are `<server>.<names>`. In them, the connector replaces characters other than
+    letters, digits, `_`, `-` and `.`.
     """
     if source.table:
         return source.db or None, source.schema or None, source.table
@@ -178,6 +181,7 @@ def _row_change(change: _Change, op: Op, phase: int) -> ChangeEvent:
     if (change.payload.op, before is not None, after is not None) not in _FILLED:
         filled = [each for each, row in (("before", before), ("after", after)) if row is not None]
         text = f"{change.payload.op} is not valid with {' and '.join(filled) if filled else 'no'} image"
+        text = f"{text}: c and r have `after`, d has `before`, u has at least `after`"
         raise _refused(Malformed, change, text, "payload")
     keys, origin = _keys(change, key, after or before or {})
     types = change.schema_part.types if change.schema_part is not None else None
@@ -210,7 +214,7 @@ def _row_change(change: _Change, op: Op, phase: int) -> ChangeEvent:
 def _event(
     change: _Change, op: Op, phase: int | None, problems: tuple[str, ...], images: _Images = _NO_IMAGES
 ) -> ChangeEvent:
-    """The event of a change, without its row. Without a phase it has no position in the order."""
+    """Return the event of a change; `images` describes its row. If `phase` is None, it has no position in the order."""
     payload, source, message = change.payload, change.source, change.message
     sequence, scope = None, None
     if phase is not None:
@@ -247,7 +251,7 @@ def _event(
 
 
 def _key(change: _Change) -> Row | None:
-    """The columns of the message's key. An unreadable key does no harm if the settings name the key."""
+    """Return the columns of the Kafka key. If it is unreadable and the settings name the key, return None."""
     try:
         return read_key(change.message.key)
     except Malformed as error:
@@ -257,7 +261,10 @@ def _key(change: _Change) -> Row | None:
 
 
 def _keys(change: _Change, key: Row | None, row: Row) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
-    """The key columns of the message's key, unless a router put columns into it that the row does not have."""
+    """Return the key columns: those of the Kafka key; if it has columns that the row lacks, those of the settings.
+
+    A router may have added such columns. If the settings name no key, the columns of the Kafka key are returned.
+    """
     named = tuple(key or ())
     settled = () if named and set(named) <= row.keys() else _settled_keys(change)
     if settled:
@@ -282,12 +289,12 @@ def _lacks(image: Row | None, row: Row | None) -> bool:
 
 
 def _torn(change: _Change, row: Row, types: dict[str, str], part: str, keys: tuple[str, ...] | None) -> MessageError:
-    """The error for an image whose columns differ from the schema part: a missing column is not NULL."""
+    """Return the error for an image whose columns differ from the schema part: a missing column is not NULL."""
     missing = min(types.keys() - row.keys(), default=None)
     if missing is not None:
-        text = f"the column {missing[:100]!r} of the schema part is not in the image"
+        text = f"the column {missing[:100]!r} of the schema part is not in the {part} image"
     else:
-        text = f"the column {min(row.keys() - types.keys())[:100]!r} of the image is not in the schema part"
+        text = f"the column {min(row.keys() - types.keys())[:100]!r} of the {part} image is not in the schema part"
     touched = (key_text(read_image(write_image(row)), keys),) if keys else ()
     return BadValue(text, place=f"payload.{part}", table=change.name, keys=touched)
 
@@ -297,7 +304,7 @@ def _refused(kind: type[MessageError], change: _Change, text: str, where: str) -
 
 
 def implied_change(op_raw: str, table: TableName) -> SchemaChange | None:
-    """Interpret a statement that came without its text: it declares a table, whose rows bring its columns."""
+    """Return the change of a statement without its text, None if it is another: it declares a table without columns."""
     return NoChange("declared") if op_raw in (SNAPSHOT, WITHOUT_TEXT) else None
 
 

@@ -26,7 +26,7 @@ _MILLIS, _MICROS = 3, 6
 
 
 def digits_of(declared: str, system: str) -> int:
-    """Give the digits of a second of a declared type; if it names none, the default of the database."""
+    """Return how many digits of a second a declared type has; if it names no number, the default of the database."""
     found = _DIGITS.search(declared)
     if found:
         return int(found[1])
@@ -36,12 +36,12 @@ def digits_of(declared: str, system: str) -> int:
 
 
 def day_encoding(rules: ValueRules) -> Encoding:
-    """Give the encoding of a date."""
+    """Return the encoding of a date, by `time_mode`."""
     return Zulu(Day()) if DebeziumOptions.of(rules.options).time_mode == "isostring" else EpochDays()
 
 
 def wall_clock_encoding(shown: int | None, rules: ValueRules) -> Encoding:
-    """Give the encoding of a wall clock with this number of digits of a second; None if the number is unknown."""
+    """Return the encoding of a wall clock. `shown` is its number of digits of a second, None if this is unknown."""
     match DebeziumOptions.of(rules.options).time_mode:
         case "isostring":
             return Zulu(WallClock())
@@ -52,14 +52,15 @@ def wall_clock_encoding(shown: int | None, rules: ValueRules) -> Encoding:
         case "nanoseconds":
             return WallTicks(9)
     if shown is None:
-        return Unread("its unit depends on its number of digits, which is not known; `time_mode` must name one unit")
+        return Unread("its unit depends on its digits of a second, which are not known; `time_mode` must name one unit")
     return WallTicks(_unit(shown))
 
 
 def clock_encoding(digits: int, rules: ValueRules, *, pads: bool = True) -> Encoding:
-    """Give the encoding of a time with so many digits of a second; if its database `pads` them, all are shown.
+    """Return the encoding of a time of day with this number of digits of a second.
 
-    MySQL's times are microseconds in both adaptive modes.
+    If `pads` is true, the database shows all of these digits, also zeros at the end. MySQL's times are microseconds in
+    both adaptive modes.
     """
     shown = digits if pads else None
     match DebeziumOptions.of(rules.options).time_mode:
@@ -75,7 +76,7 @@ def clock_encoding(digits: int, rules: ValueRules, *, pads: bool = True) -> Enco
 
 
 def octets_encoding(length: int | None, rules: ValueRules) -> Encoding:
-    """Give the encoding of bytes; values are padded with zeros to `length`."""
+    """Return the encoding of bytes. Values are padded with zeros to `length` bytes, unless this is None."""
     return Text() if rules.binary_encoding == "hex" else Base64(length)
 
 

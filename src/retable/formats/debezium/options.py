@@ -1,14 +1,14 @@
-"""Settings of a source that only `debezium_json` reads; most repeat how its connector is set."""
+"""Settings of a source that only `debezium_json` reads. Most repeat the configuration of the connector."""
 
 from typing import ClassVar, Literal
 
 from retable.formats.options import FormatOptions, NonEmptyStr
 
 DecimalMode = Literal["precise", "string", "double"]
-"""`decimal.handling.mode`: base64 of the digits, their text, or a double that may have lost some."""
+"""`decimal.handling.mode`: a decimal is base64 of its digits, text, or a double that may have lost digits."""
 
 TimeMode = Literal["adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"]
-"""`time.precision.mode`: numbers in the unit that a column's digits need, or in one unit, or ISO 8601 text."""
+"""`time.precision.mode`: a time is a number in the unit that its column needs or in one unit, or ISO 8601 text."""
 
 
 class DebeziumOptions(FormatOptions, frozen=True):
@@ -18,9 +18,9 @@ class DebeziumOptions(FormatOptions, frozen=True):
     KEEPS_TYPES: ClassVar[frozenset[str]] = frozenset({"order", "snapshot_tables"})
 
     decimal_mode: DecimalMode = "precise"
-    """`decimal.handling.mode` of the connector. Messages without a schema do not tell it."""
+    """`decimal.handling.mode` of the connector. Messages without a schema do not name it."""
     time_mode: TimeMode = "adaptive"
-    """`time.precision.mode` of the connector. Messages without a schema do not tell it."""
+    """`time.precision.mode` of the connector. Messages without a schema do not name it."""
     unavailable_value: NonEmptyStr = "__debezium_unavailable_value"
     """`unavailable.value.placeholder` of the connector: the text in place of a value that the source did not log."""
     snapshot_tables: Literal["with_rows", "all"] = "with_rows"
@@ -34,5 +34,5 @@ class DebeziumOptions(FormatOptions, frozen=True):
 
     @property
     def leaves_empty_tables(self) -> bool:
-        """Whether gold leaves out a table that only a snapshot declares, until its first row arrives."""
+        """Whether gold has no table for a source table that only a snapshot declares, until its first row arrives."""
         return self.snapshot_tables == "with_rows"

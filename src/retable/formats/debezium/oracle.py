@@ -28,7 +28,7 @@ _TIMESTAMP_DIGITS = 6
 
 
 def oracle_form(declared: str, decimal_mode: DecimalMode) -> Encoding | int | None:
-    """Give the encoding of a type; for a wall clock its digits of a second; None if the type is unknown."""
+    """Return the encoding of a declared type; for a wall clock, its number of digits of a second; None if unknown."""
     found = _TYPE.match(declared)
     if found is None:
         return None
@@ -74,4 +74,6 @@ def _decimal(scale: int | None, mode: DecimalMode) -> Encoding:
             return Real(64, named=True)
     if scale is None:
         return SelfScaled()
-    return Unscaled(scale) if scale >= 0 else Unread("its scale is negative: the connector must send its schema part")
+    if scale < 0:
+        return Unread("the scale of its column is negative; set schemas.enable=true in the connector's value.converter")
+    return Unscaled(scale)

@@ -38,7 +38,7 @@ _TABLE_CHANGES = msgspec.json.Decoder(list[_TableChange] | None)
 
 
 def tombstone(message: RawMessage, context: DecodeContext) -> ChangeEvent:
-    """The tombstone that lets Kafka remove a deleted key; the delete itself came before it."""
+    """Return the note of a tombstone, which lets Kafka remove a deleted key. The delete itself came before it."""
     return _note("OTHER", "tombstone", message, context)
 
 
@@ -56,29 +56,31 @@ def read_other(envelope: Envelope, message: RawMessage, context: DecodeContext) 
     except msgspec.DecodeError as error:
         raise Malformed(f"the message does not match its format: {error}") from error
     raise UnknownOperation(
-        "the message has no `op`, and is not a statement, transaction or heartbeat; if a transform of Kafka Connect "
-        "unwrapped it, it lost fields that Retable needs",
+        "the message has no field `op`, and it is not a statement, a transaction or a heartbeat; if a transform of "
+        "Kafka Connect unwraps messages, remove the transform: it drops fields that Retable needs",
         place="payload.op",
     )
 
 
 def known_time(milliseconds: int | None) -> int | None:
-    """A time; 0 and below mean no time."""
+    """Return a time, or None for 0 and below, which mean no time."""
     return milliseconds if milliseconds is not None and milliseconds > 0 else None
 
 
 def _boundary(boundary: Boundary, message: RawMessage, context: DecodeContext) -> ChangeEvent:
-    """The begin or end of a transaction; its time may be the connector's."""
+    """Return the note of the begin or end of a transaction. Its time may be from the connector's clock."""
     if boundary.status not in ("BEGIN", "END"):
-        raise UnknownOperation(f"the status {boundary.status[:40]!r} is neither BEGIN nor END", place="payload.status")
+        reason = f"`payload.status` is {boundary.status[:40]!r}; expected BEGIN or END"
+        raise UnknownOperation(reason, place="payload.status")
     time = known_time(boundary.ts_ms)
     return _note("TRANSACTION", boundary.status, message, context, tx_id=boundary.id, process_time_ms=time)
 
 
 def _statement(statement: StatementRecord, message: RawMessage, context: DecodeContext) -> ChangeEvent:
-    """A statement. Statements of a snapshot begin by dropping everything: only the declaration of a table counts.
+    """Return the event of a statement.
 
-    SQL Server gives no text: its rows bring their columns.
+    A snapshot begins with statements that drop everything, so only those of its statements count that declare a table.
+    SQL Server's connector writes no text of a statement: the rows name their columns.
     """
     source = statement.source
     changes = _table_changes(statement)
@@ -92,7 +94,7 @@ def _statement(statement: StatementRecord, message: RawMessage, context: DecodeC
         phase = place.DECLARED if source.is_snapshot else place.STATED
         sequence, scope, _ = place.position(system, source, phase, message, context)
         if scope == "partition" and declares:
-            # Its offset is no position among the rows, which have a separate topic; no row came before the statement.
+            # Rows have a separate topic, so this offset does not order them. No row came before the statement.
             sequence = Sequence(sequence.epoch, place.BEFORE_ROWS, message.offset)
     is_structure = system in _WITHOUT_TEXTS and text is None and bool(kinds) and set(kinds) <= _STRUCTURE
     op_raw = WITHOUT_TEXT if statement.ddl == WITHOUT_TEXT or is_structure else next(iter(kinds), "DDL")
@@ -120,7 +122,7 @@ def _table_changes(statement: StatementRecord) -> list[_TableChange]:
     try:
         return _TABLE_CHANGES.decode(statement.table_changes) or []
     except msgspec.ValidationError as error:
-        raise Malformed(f"the table changes are unreadable: {error}", place="payload.tableChanges") from error
+        raise Malformed(f"`payload.tableChanges` is unreadable: {error}", place="payload.tableChanges") from error
 
 
 def _table(statement: StatementRecord, changes: list[_TableChange]) -> tuple[str | None, str | None]:

@@ -19,13 +19,13 @@ from retable.model.sequence import Sequence
 from retable.values.number_text import read_whole
 
 DELETED, CHANGED, CREATED, STATED = range(4)
-"""The phase of a change at its position: a changed key is a delete and a create at one position."""
+"""The order of changes at one position. For example, a changed key is a delete and then a create there."""
 
 DECLARED = -1
 """The phase of a snapshot's statement: the snapshot declares its tables at a position and then reads them there."""
 
 BEFORE_ROWS = -1
-"""Below every offset: the position of a statement that creates a table, if only offsets order the rows of a topic."""
+"""The position of a statement that creates a table, if only offsets order the rows: it is below every offset."""
 
 _POSITIONS = 2**40
 _LOW, _HIGH = -(2**63), 2**63 - 1
@@ -36,12 +36,12 @@ _WITH_POSITIONS = frozenset({"mysql", "mariadb", "postgresql", "sqlserver"})
 
 
 def order_scope(system: str | None) -> Scope:
-    """Give the scope of a database's order: the log orders across partitions, offsets only inside one."""
+    """Return the scope of a database's order: positions of a log hold in the stream, offsets only in a partition."""
     return "stream" if system is None or system in _WITH_POSITIONS else "partition"
 
 
 def binlog_position(file: str, offset: int) -> int | None:
-    """Give the first number of a position in MySQL's or MariaDB's binlog; None if the name is no binlog file."""
+    """Return the position of an offset in a binlog file of MySQL or MariaDB; None if `file` is not such a file."""
     found = _BINLOG.match(file)
     return None if found is None else int(found[1]) * _POSITIONS + offset
 
@@ -49,7 +49,10 @@ def binlog_position(file: str, offset: int) -> int | None:
 def position(
     connector: str | None, source: SourcePart, phase: int, message: RawMessage, context: DecodeContext
 ) -> tuple[Sequence, Scope, tuple[str, ...]]:
-    """Give a change's position, its scope and the problems of both; Malformed if the message contains no position."""
+    """Return a change's position, its scope and its problems; Malformed if a position in the message is not valid.
+
+    `connector` is the database system. `phase` orders changes at one position.
+    """
     epoch = context.source_epoch
     if DebeziumOptions.of(context.options).order == "offset":
         return Sequence(epoch, message.offset, 0), "partition", ()
@@ -67,19 +70,20 @@ def position(
         return Sequence(epoch, message.offset, 0), "partition", ("ORDER_FIELDS_MISSING",)
     high, low = place
     if not _LOW <= low <= _HIGH:
-        raise Malformed(f"the position {place} is outside the range of positions in a log", place="payload.source")
+        text = f"the position {place} of the change is outside the range of positions in a log"
+        raise Malformed(text, place="payload.source")
     return Sequence(epoch, high, low), "stream", ()
 
 
 def _binlog(source: SourcePart, phase: int) -> tuple[int, int]:
-    """The number of the binlog file, the position of the event in it, and the row in the event."""
+    """Return the position of the event in the binlog (file and offset), and that of the row in the event."""
     if not source.file and source.is_snapshot:
         return 0, phase
     place = None if source.pos is None else binlog_position(source.file or "", source.pos)
     if place is None:
         text = (
-            f"no valid position: the binlog file is {(source.file or '')[:100]!r} and the position in it {source.pos}; "
-            f'if no message has a position, set `order = "offset"` in the settings of the source: the queue orders them'
+            f"`payload.source` has no valid position: `file` is {(source.file or '')[:100]!r}, `pos` is {source.pos}; "
+            f'if no message has a position, set `order = "offset"` of the source, so that offsets give the order'
         )
         raise Malformed(text, place="payload.source.file")
     row = source.row or 0
@@ -87,7 +91,7 @@ def _binlog(source: SourcePart, phase: int) -> tuple[int, int]:
 
 
 def _write_ahead_log(source: SourcePart, phase: int) -> tuple[int, int] | None:
-    """The end of the previous transaction, and the change's own position; transactions come in the order of their ends.
+    """Return the end of the previous transaction, and the position of the change. Transactions come by their ends.
 
     If the connector knows no previous transaction, as in a snapshot, the change's own position is used.
     """
@@ -100,12 +104,12 @@ def _write_ahead_log(source: SourcePart, phase: int) -> tuple[int, int] | None:
         here = read_whole(own)
         return here if ended is None else read_whole(ended), here * 4 + phase
     except (ValueError, msgspec.DecodeError) as error:
-        text = f"{source.sequence[:100]!r} is not a pair of positions"
+        text = f"`payload.source.sequence` is {source.sequence[:100]!r}; expected a JSON array of two positions"
         raise Malformed(text, place="payload.source.sequence") from error
 
 
 def _transaction_log(source: SourcePart, phase: int) -> tuple[int, int]:
-    """The end of the transaction, and the change's distance from it in log files, blocks and slots.
+    """Return the end of the transaction, and the distance of the change from it in log files, blocks and slots.
 
     A snapshot's row comes after all changes of the last transaction that it saw. A statement may have no position.
     """
@@ -121,6 +125,7 @@ def _transaction_log(source: SourcePart, phase: int) -> tuple[int, int]:
 def _lsn(text: str | None, name: str) -> tuple[int, int, int]:
     found = _LSN.match(text or "")
     if found is None:
-        raise Malformed(f"{(text or '')[:100]!r} is not a position of a log", place=f"payload.source.{name}")
+        reason = f"`payload.source.{name}` is {(text or '')[:100]!r}; expected a text such as 00000027:00000758:0005"
+        raise Malformed(reason, place=f"payload.source.{name}")
     file, block, slot = (int(part, 16) for part in found.groups())
     return file, block, slot

@@ -25,7 +25,7 @@ _CENTS = 2
 
 
 def postgresql_encoding(declared: str, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Give the encoding of a type in the spelling of `format_type`; text if the connector writes its values as text."""
+    """Return the encoding of a type, spelled as by `format_type`; Text if the connector writes its values as text."""
     found = _TYPE.match(declared.strip().lower())
     if found is None:
         return Text()

@@ -47,8 +47,9 @@ class _Field(msgspec.Struct, gc=False):
 class SchemaPart:
     """What a schema part says about the changes of a table.
 
-    `name` is its own name, `<server>.<table>.Envelope`. `fillings` are the tokens that a column may have if the
-    connector knows no value of it. `as_numbers` are the types if the converter writes decimals as JSON numbers.
+    `name` is the name of the schema part, `<server>.<table>.Envelope`. `fillings` has, for each column, the tokens that
+    the connector writes if it does not know the value. `decimals` are the columns that are decimals. `as_numbers` are
+    the types if the converter writes decimals as JSON numbers.
     """
 
     name: str | None
@@ -59,7 +60,7 @@ class SchemaPart:
     as_numbers: dict[str, str] = field(default_factory=dict)
 
     def types_of(self, *rows: Row | None) -> dict[str, str] | None:
-        """The types of the columns as these rows write them: one decimal written as a number decides for all."""
+        """Return the types of the columns as these rows write them. If one decimal is a JSON number, all are."""
         if any(row and _is_number(row.get(name)) for row in rows for name in self.decimals):
             return self.as_numbers
         return self.types
@@ -88,7 +89,7 @@ def _read_schema(schema: bytes) -> SchemaPart | None:
     columns = row.fields or [] if row is not None else []
     types = {column.field: wire_type(column) for column in columns if column.field is not None}
     if len(types) != len(columns):
-        raise Malformed("a column occurs twice, or has no name, in the schema part", place="schema")
+        raise Malformed("a column in the schema part occurs twice or has no name", place="schema")
     decimals = tuple(column.field for column in columns if column.field is not None and column.name == DECIMAL)
     return SchemaPart(
         whole.name,
@@ -104,7 +105,7 @@ _remembered_schema = lru_cache(maxsize=256)(_read_schema)
 
 
 def _fillings(column: _Field) -> frozenset[bytes]:
-    """The fillers of a column: a column that must have a value gets its default, or the emptiest value of its type."""
+    """Return the tokens for an unknown value: null, the default of the column, or an empty value if it is NOT NULL."""
     default = bytes(column.default)
     if column.optional or default != _NULL:
         return frozenset({_NULL, default})
@@ -117,7 +118,7 @@ def _is_number(token: Raw | None) -> bool:
 
 
 def wire_type(column: _Field) -> str:
-    """Name a column's type: by its semantic name and its parameters, else by Connect's primitive type.
+    """Return a column's type in the message: its semantic name with parameters, else Connect's primitive type.
 
     A semantic name of an unknown converter is appended to the primitive type.
     """

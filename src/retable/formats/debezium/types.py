@@ -1,4 +1,4 @@
-"""The types in Debezium's messages: the encoding of their values, and their types in gold.
+"""The types in Debezium's messages: the encoding of their values, and the gold types of their columns.
 
 A message with a schema part names each column's type. Without it the declared type, or else the gold type, and the
 connector's two modes decide the encoding of a value.
@@ -100,13 +100,13 @@ _MOST_DIGITS = 38
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Give the encoding of values of a type in the message; an unknown semantic name counts as its plain type."""
+    """Return the encoding of values, by their type in the message. An unknown semantic name is ignored."""
     if wire_type is None:
         return Untyped()
     name, _, parameters = wire_type.partition("(")
     if name == DECIMAL:
         _, scale = _numbers(wire_type)
-        return Unread("the schema part does not declare its scale") if scale is None else Unscaled(scale)
+        return Unread("the schema part does not declare the scale of the decimal") if scale is None else Unscaled(scale)
     if name == NUMERIC:
         return Exact(_numbers(wire_type)[1])
     if name == BITS:
@@ -118,7 +118,7 @@ def wire_encoding(wire_type: str | None) -> Encoding:
 
 
 def default_type(wire_type: str) -> GoldType | None:
-    """Give the gold type of a column that no statement declared."""
+    """Return the gold type of a column that no statement declared, by its type in the message."""
     match wire_encoding(wire_type):
         case Whole():
             return GoldType("long" if wire_type.startswith("int64") else "int")
@@ -137,7 +137,7 @@ def default_type(wire_type: str) -> GoldType | None:
 
 
 def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Complete an encoding that the message leaves open: by the declared type, else by the gold type."""
+    """Complete an encoding that the message does not decide alone: by the declared type, else by the gold type."""
     stated = Untyped() if declared is None else declared_encoding_of(declared, rules.system)
     if encoding == Untyped() and declared is not None and rules.system == "oracle":
         return _of_oracle(declared, gold, rules)
@@ -157,7 +157,7 @@ def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, 
         case Shape(), Octets():
             return Shape(internal=True)
         case Text(), Octets() if gold.kind == "binary" and rules.binary_encoding == "utf-8":
-            return Unread("its bytes are written as text: `binary_encoding` must say how")
+            return Unread("its bytes are written as text; set `binary_encoding` of the source to `base64` or `hex`")
     return refined_encoding(encoding, stated)
 
 
@@ -174,7 +174,7 @@ def _of_oracle(declared: str, gold: GoldType, rules: ValueRules) -> Encoding:
 
 
 def _by_statement(declared: str, stated: Encoding, rules: ValueRules) -> Encoding:
-    """The encoding of values whose type only MySQL's statement declares.
+    """Return the encoding of values whose type only a statement of MySQL declares.
 
     A BOOL is `true` or `false` if the connector read the word BOOL, and a number if it read `tinyint(1)`.
     """
@@ -206,7 +206,7 @@ def _by_statement(declared: str, stated: Encoding, rules: ValueRules) -> Encodin
 
 
 def _by_gold(gold: GoldType, rules: ValueRules) -> Encoding:
-    """The encoding of values whose type only the settings declare, by their gold type."""
+    """Return the encoding of values whose type only the settings declare, by their gold type."""
     match gold.kind:
         case "boolean":
             return Truth()
@@ -229,7 +229,7 @@ def _by_gold(gold: GoldType, rules: ValueRules) -> Encoding:
 
 
 def _numbers(wire_type: str) -> tuple[int | None, int | None]:
-    """The two numbers after a name, or its only number as the second; None for a `*`."""
+    """Return the two numbers in the parentheses of a type. A single number is the second; a `*` is None."""
     found = _PARAMETERS.search(wire_type)
     first, second = found.groups() if found else (None, None)
     return int(first) if first not in (None, "*") else None, int(second) if second not in (None, "*") else None
@@ -244,7 +244,10 @@ def _labels(allowed: str) -> tuple[str, ...]:
 
 
 def _decimal(precision: int | None, scale: int | None) -> GoldType:
-    """A number with unbounded or too many digits is a string; a negative scale means zeros."""
+    """Return the gold type of a decimal. It is a string if it has unbounded or too many digits for a decimal.
+
+    A negative scale means zeros before the point.
+    """
     if precision is None or scale is None:
         return _STRING
     digits, shown = (precision - scale, 0) if scale < 0 else (precision, scale)

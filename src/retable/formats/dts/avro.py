@@ -1,18 +1,18 @@
 """dts_avro: row changes, statements and heartbeats, as Alibaba Cloud DTS writes them by default ("DTS Avro").
 
-Written by DTS, both by change tracking and into a user's own Kafka (seen: what the Avro classes of its SDK 2.0.0 write,
-with rows of a MariaDB 10.11; public samples of `subscribe_example`). One message is one record of the schema
-`avro.avsc`, without framing. It is a row change with the columns in `fields` and their values, by position, in
-`beforeImages` and `afterImages`; a statement, whose text is in `afterImages`; the begin or end of a transaction; or a
-heartbeat.
+Written by DTS, both by change tracking and into a user's own Kafka (known from what the Avro classes of its SDK 2.0.0
+write, with rows of a MariaDB 10.11, and from public samples of `subscribe_example`). One message is one record of the
+schema `avro.avsc`, without framing. A row change has its columns in `fields`, and their values, by position, in
+`beforeImages` and `afterImages`. A statement has its text in `afterImages`. Other records are the begin or end of a
+transaction, or a heartbeat.
 
     {"id": 1, "sourceTimestamp": 1772325832, "source": {"sourceType": "MySQL"}, "operation": "INSERT",
      "objectName": "shop.t", "tags": {"pk_uk_info": "{\\"PRIMARY\\":[\\"id\\"]}"},
      "fields": [{"name": "id", "dataTypeNumber": 8}, {"name": "c", "dataTypeNumber": 253}], "beforeImages": null,
      "afterImages": [{"Integer": {"precision": 8, "value": "1"}}, {"Character": {"charset": "utf8mb4", "value": "x"}}]}
 
-The value NONE was not delivered: its column is absent, which is not null. Only the offset gives the order; `id` gives
-no order and no identity. For users: docs/formats.md.
+The value NONE means that DTS did not deliver the value: its column is absent, which is not null. Only the offset gives
+the order; `id` gives no order and no identity. For users: docs/formats.md.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ _NOTES: dict[str, Op] = {
 }
 _ROW_IDS = ("#alibaba_rds_row_id#", "__#alibaba_rds_row_id#__")
 _LONG_NAMES = 16 * 1024
-"""Maximum characters of all names of a record that are cached."""
+"""Names of columns that together have more characters than this are not cached."""
 
 _FILLED: dict[Op, frozenset[tuple[bool, bool]]] = {
     "INSERT": frozenset({(False, True)}),
@@ -61,12 +61,12 @@ _FILLED: dict[Op, frozenset[tuple[bool, bool]]] = {
     "UPDATE": frozenset({(True, True), (False, True)}),
     "DELETE": frozenset({(True, False)}),
 }
-"""Which of the before and after images an operation may have."""
+"""The valid combinations of each operation: whether it has a before image, and whether it has an after image."""
 
 
 @dataclass(slots=True)
 class _Image:
-    """The columns of a row, by position: raw values (None for null), their types, and which were not delivered."""
+    """The columns of a row: raw values (None for null), their types, and the positions of values that did not come."""
 
     raw_values: list[str | None]
     wires: list[str]
@@ -75,7 +75,7 @@ class _Image:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Columns:
-    """The columns of a record: the position of each, and the usual type of its values."""
+    """The columns of a record: the position of each column by its name, and the usual type of its values."""
 
     places: dict[str, int]
     usual: tuple[str, ...]
@@ -91,10 +91,10 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 
 
 def _other(record: DtsRecord, message: RawMessage, context: DecodeContext) -> ChangeEvent:
-    """A statement, which has a position in the order, or a note, which has none."""
+    """Return the event of a statement, which has a position in the order, or of a note, which has no position."""
     is_ddl, statement = record.operation == "DDL", record.after_images
     if is_ddl and isinstance(statement, list):
-        raise _refused(Malformed, record, "the statement is not text", "afterImages")
+        raise _refused(Malformed, record, "the statement is not text: `afterImages` is a list", "afterImages")
     database, schema, table = record.name
     return ChangeEvent(
         source_format=NAME,
@@ -121,6 +121,7 @@ def _row_change(record: DtsRecord, op: Op, message: RawMessage, context: DecodeC
     if (before is not None, after is not None) not in _FILLED[op]:
         images = [name for name, image in (("before", before), ("after", after)) if image is not None]
         text = f"{record.operation} is not valid with {' and '.join(images) if images else 'no'} image"
+        text = f"{text}: INSERT and INIT have `afterImages`, DELETE has `beforeImages`, UPDATE at least `afterImages`"
         raise _refused(Malformed, record, text, "beforeImages, afterImages")
     types = _settled_types(record, columns, before, after)
     keys, origin = _keys(record, columns, context)
@@ -153,7 +154,7 @@ def _row_change(record: DtsRecord, op: Op, message: RawMessage, context: DecodeC
 
 def _columns(record: DtsRecord) -> _Columns:
     if not isinstance(record.fields, list) or not record.fields:
-        raise _refused(Malformed, record, f"{record.operation} has no columns", "fields")
+        raise _refused(Malformed, record, f"{record.operation} has no columns: `fields` is empty or no list", "fields")
     names, numbers = zip(*record.fields, strict=True)
     read = _read_columns if sum(map(len, names)) > _LONG_NAMES else _remembered_columns
     try:
@@ -165,9 +166,9 @@ def _columns(record: DtsRecord) -> _Columns:
 def _read_columns(names: tuple[str, ...], numbers: tuple[int, ...], system: str | None) -> _Columns:
     places = {name: place for place, name in enumerate(names)}
     if len(places) != len(names):
-        raise ValueError("a column occurs twice")
+        raise ValueError("a column occurs twice in `fields`")
     if max(map(len, names)) > MAX_NAME_LENGTH:
-        raise ValueError(f"a name is longer than {MAX_NAME_LENGTH} characters")
+        raise ValueError(f"a name in `fields` is longer than {MAX_NAME_LENGTH} characters")
     return _Columns(places, usual_types(system, numbers))
 
 
@@ -179,7 +180,8 @@ def _image(record: DtsRecord, columns: _Columns, values: object, place: str) -> 
         return None
     if not isinstance(values, list) or len(values) != len(columns.usual):
         count = len(values) if isinstance(values, list) else "no"
-        raise _refused(Malformed, record, f"there are {count} values for {len(columns.usual)} columns", place)
+        text = f"`{place}` has {count} values for {len(columns.usual)} columns in `fields`; the numbers must be equal"
+        raise _refused(Malformed, record, text, place)
     image = _Image([], list(columns.usual), [])
     raw_values, wires = image.raw_values, image.wires
     try:
@@ -196,7 +198,7 @@ def _image(record: DtsRecord, columns: _Columns, values: object, place: str) -> 
 
 
 def _settled_types(record: DtsRecord, columns: _Columns, before: _Image | None, after: _Image | None) -> dict[str, str]:
-    """The type of each column; two values of different branches are first converted to one type."""
+    """Return the type of each column. If its two values have different types, they are first converted to one type."""
     wires_of_images = [image.wires for image in (before, after) if image is not None]
     settled = wires_of_images[-1]
     if before is not None and after is not None and before.wires != after.wires:
@@ -206,7 +208,7 @@ def _settled_types(record: DtsRecord, columns: _Columns, before: _Image | None, 
 
 
 def _bring_together(record: DtsRecord, columns: _Columns, before: _Image, after: _Image) -> list[str]:
-    """One type for each column; a null does not decide it."""
+    """Convert both images to one type for each column, and return these types. A null does not decide the type."""
     settled = after.wires.copy()
     for place, (old, new) in enumerate(zip(before.raw_values, after.raw_values, strict=True)):
         old_wire, new_wire = before.wires[place], after.wires[place]

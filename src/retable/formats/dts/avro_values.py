@@ -1,7 +1,7 @@
-"""DTS values to raw values, each with the type that gives the encoding of its raw value.
+"""Convert DTS values to raw values, each with the type that decides the encoding of its raw value.
 
-The type is the branch of the union and, after a `#`, what the branch alone leaves open: the parts of a date that are
-present, bytes in base64, or a 32-bit float.
+The type is the name of the branch of Avro's union. After a `#`, it may have what the branch does not say: the parts of
+a date that are present, bytes in base64, or a 32-bit float.
 """
 
 import re
@@ -92,35 +92,36 @@ _OFFSET = re.compile(r"Z|[+-][0-9]{2}:?[0-9]{2}")
 
 
 def usual_types(system: str | None, numbers: tuple[int, ...]) -> tuple[str, ...]:
-    """Give the usual types of columns, by their numbers; "" if the numbers are not MySQL's."""
+    """Return the usual types of columns, by their `dataTypeNumber`; "" for a number that is not MySQL's."""
     usual = _USUAL if system in ("mysql", "drds") else {}
     return tuple(usual.get(number, "") for number in numbers)
 
 
 def to_raw_value(value: Any, usual: str) -> RawValue:
-    """Write a non-null value as text; ValueError gives the reason if it cannot be written.
+    """Return a value as text, with its type. ValueError gives the reason if this is not possible.
 
-    `usual` decides what the branch does not: that a double is a 32-bit float, or that a timestamp is MySQL's.
+    `value` is not null. `usual` is the usual type of its column: it says whether a double is a 32-bit float, and
+    whether a timestamp is from MySQL.
     """
     return _READERS[value[0]](value, usual)
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Give the encoding of raw values of a type."""
+    """Return the encoding of raw values, by their type."""
     return _BY_WIRE_TYPE[wire_type][0] if wire_type in _BY_WIRE_TYPE else Untyped()
 
 
 def default_type(wire_type: str) -> GoldType | None:
-    """Give the gold type of a column that no statement declared.
+    """Return the gold type of a column that no statement declared, None if its type is unknown.
 
-    An integer may be unsigned: a value above 2^63-1 is rejected until `types` says decimal(20,0). A decimal shows the
-    digits of its value and not those of its column, so it is text.
+    An integer may be unsigned: a value above 2^63-1 is rejected until `types` says decimal(20,0). A decimal has the
+    digits of its value, not those that its column declares, so it is text.
     """
     return _BY_WIRE_TYPE[wire_type][1] if wire_type in _BY_WIRE_TYPE else None
 
 
 def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Complete a type by the declared type: digits after a point, the length of bytes."""
+    """Complete an encoding by the declared type: with the digits after the point, or with the length of bytes."""
     if declared is None:
         return encoding
     match encoding, declared_encoding_of(declared, rules.system):
@@ -134,7 +135,7 @@ def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, 
 
 
 def agree(one: RawValue, other: RawValue) -> tuple[RawValue, RawValue]:
-    """Convert two values of one column to one type; ValueError if they have nothing in common.
+    """Convert two values of one column to one type. ValueError if there is no type for both.
 
     Oracle's NUMBER is an integer or a decimal, depending on its value. Text with bytes outside its charset comes
     without a charset.
@@ -147,7 +148,7 @@ def agree(one: RawValue, other: RawValue) -> tuple[RawValue, RawValue]:
         return (one[0], wire), (other[0], wire)
     if wires == {"Character", _BYTES_OF_TEXT}:
         return _as_bytes(one), _as_bytes(other)
-    raise ValueError(f"its type is {one[1]} before the change and {other[1]} after it")
+    raise ValueError(f"its type is {one[1]} before the change and {other[1]} after it; expected one type")
 
 
 def _as_bytes(text: RawValue) -> RawValue:
@@ -176,7 +177,7 @@ def _character(value: list[Any], _: str) -> RawValue:
 
 
 def _timestamp(value: list[Any], usual: str) -> RawValue:
-    """Microseconds since 1970. MySQL has no timestamp at 0 itself: that value is read from its zero date."""
+    """Return microseconds since 1970. MySQL has no timestamp 0: DTS writes 0 for MySQL's zero date."""
     _, seconds, micros = value
     if usual == _TIMESTAMP and seconds == micros == 0:
         return "0000-00-00 00:00:00", _TIMESTAMP
@@ -184,7 +185,7 @@ def _timestamp(value: list[Any], usual: str) -> RawValue:
 
 
 def _date_time(value: list[Any], _: str) -> RawValue:
-    """A date, a time, both, or a year, by the parts that are present; a date may contain zeros."""
+    """Return a date, a time, both, or a year: the parts that are present decide. A date may contain zeros."""
     return _parts(value[1:])
 
 
@@ -199,14 +200,14 @@ def _parts(parts: list[int | None]) -> RawValue:
             return _span(hour, minute, second, micros or 0), "DateTime#time"
         case [int(year), None, None, None, None, None, None]:
             return f"{year:04}", "DateTime#year"
-    raise ValueError("it has only some parts of a date and a time")
+    raise ValueError("it has only some parts of a date and a time; expected a date, a time, both, or a year")
 
 
 def _span(hour: int, minute: int, second: int, micros: int) -> str:
-    """Microseconds; in a negative time every part is negative."""
+    """Return a time in microseconds. In a negative time, every part is negative or zero."""
     parts = (hour, minute, second, micros)
     if min(parts) < 0 < max(parts) or max(abs(minute), abs(second)) > 59:
-        raise ValueError(f"{hour}:{minute}:{second} is not a valid time")
+        raise ValueError(f"{hour}:{minute}:{second} is not a valid time: a part is above 59, or the signs differ")
     _micros(abs(micros))
     return str((hour * 3600 + minute * 60 + second) * 1_000_000 + micros)
 
@@ -218,16 +219,16 @@ def _fraction(micros: int | None) -> str:
 def _micros(number: int) -> int:
     """The field is named `millis` but holds microseconds."""
     if not 0 <= number < 1_000_000:
-        raise ValueError(f"{number} is not a number of microseconds of a second")
+        raise ValueError(f"{number} is not a number of microseconds of a second; expected 0 to 999999")
     return number
 
 
 def _zoned(value: list[Any], _: str) -> RawValue:
-    """A wall clock with its UTC offset; a wall clock with a zone name is converted to UTC."""
+    """Return a wall clock with its UTC offset. If the value has the name of a zone, it is converted to UTC."""
     _, parts, zone = value
     text, wire = _parts(parts)
     if wire != "DateTime":
-        raise ValueError("it has a zone, but only some parts of a date and a time")
+        raise ValueError("it has a time zone, but only some parts of a date and a time; expected all parts")
     if not _OFFSET.fullmatch(zone):
         text, zone = clock_text(read_instant(_zone(zone))(text)), "Z"
     return text.replace(" ", "T") + zone, "TimestampWithTimeZone"
@@ -237,7 +238,7 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"{name[:80]!r} is not a time zone") from None
+        raise ValueError(f"its zone {name[:80]!r} is not a time zone such as Asia/Shanghai or +08:00") from None
 
 
 def _text_object(value: list[Any], _: str) -> RawValue:

@@ -1,9 +1,9 @@
-"""A strict reader of Avro's binary encoding by a schema; it trusts no count or length beyond the bytes present.
+"""A strict reader of Avro's binary encoding, by a schema. It checks each count and length against the bytes present.
 
-Refused, with the field and the byte: bytes that end early, numbers of more than 64 bits, negative lengths, indices
-outside their union or enum, text that is not UTF-8, a duplicate name in a map, a block that differs from its declared
-size, and lists longer than any message needs. No memory is reserved in advance: a message cannot make a reader spend
-more memory than its bytes justify. Comparison with libraries: docs/decisions.
+These are refused, and the error names the field and the byte: bytes that end early, numbers of more than 64 bits,
+negative lengths, indices outside their union or enum, text that is not UTF-8, a duplicate name in a map, a block that
+differs from its declared size, and lists longer than any message needs. No memory is reserved in advance: a message
+cannot make a reader use more memory than its bytes justify. Comparison with libraries: docs/decisions.
 """
 
 import struct
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 
 class Torn(Exception):
-    """Bytes that do not match the schema: the reason, and the path of the field."""
+    """The bytes do not match the schema: the reason, the byte (`at`), and the path of the field."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)
@@ -67,7 +67,7 @@ def read_int(data: bytes, at: int) -> tuple[int, int]:
         return (byte >> 1) ^ -(byte & 1), at + 1
     number, end = read_long(data, at)
     if not -(2**31) <= number < 2**31:
-        raise Torn(f"{number} is not a number of 32 bits", at)
+        raise Torn(f"the number {number} has more than 32 bits", at)
     return number, end
 
 
@@ -91,11 +91,11 @@ def read_text(data: bytes, at: int) -> tuple[str, int]:
     try:
         return data[start:end].decode(), end
     except UnicodeDecodeError as error:
-        raise Torn(f"not UTF-8: {error.reason}", start + error.start) from error
+        raise Torn(f"the text is not UTF-8: {error.reason}", start + error.start) from error
 
 
 def _extent(data: bytes, at: int) -> tuple[int, int]:
-    """The begin and end of bytes or text; a length below 64 is one byte, without these bits."""
+    """Return where bytes or text begin and end. `read_bytes` and `read_text` read lengths below 64 themselves."""
     length, start = read_long(data, at)
     if length < 0:
         raise _too_long(length, start, data)
@@ -117,9 +117,10 @@ _PRIMITIVES: dict[str, AvroReader] = {
 
 
 def compile_schema(schema: AvroValue, shared: Collection[str] = ()) -> AvroReader:
-    """Compile a schema (its parsed JSON) to a reader of values. Callers must not change the values.
+    """Return a reader of the values of a schema, which is given as parsed JSON; ValueError if it is not supported.
 
-    `shared` names fields of the outermost record whose bytes are mostly the same in adjacent messages.
+    Callers must not change the values: the reader may return the same value again. `shared` names fields of the
+    outermost record whose bytes are mostly the same in adjacent messages.
     """
     return _compile(schema, {}, False, frozenset(shared))
 
@@ -206,7 +207,7 @@ def _enum(symbols: Sequence[str]) -> AvroReader:
     def read_enum(data: bytes, at: int) -> tuple[str, int]:
         symbol = by_byte.get(data[at])
         if symbol is None:
-            raise Torn(f"this is none of the {len(by_byte)} symbols", at)
+            raise Torn(f"the value is not one of the {len(by_byte)} symbols of its enum", at)
         return symbol, at + 1
 
     return read_enum
@@ -218,14 +219,14 @@ def _union(branches: Sequence[AvroReader]) -> AvroReader:
     def read_union(data: bytes, at: int) -> tuple[AvroValue, int]:
         read = by_byte.get(data[at])
         if read is None:
-            raise Torn(f"this is none of the {len(by_byte)} branches", at)
+            raise Torn(f"the value is not one of the {len(by_byte)} branches of its union", at)
         return read(data, at + 1)
 
     return read_union
 
 
 def _by_byte(choices: Sequence[_T]) -> dict[int, _T]:
-    """Choices by the byte of their index: there are fewer than 64, so an index is one byte."""
+    """Return choices by the byte of their index. There are at most 64 choices, so an index is one byte."""
     return dict(zip(range(0, 0x80, 2), choices, strict=False))
 
 
@@ -256,7 +257,7 @@ def _block(data: bytes, at: int, before: int) -> tuple[int, int | None, int]:
         size, start = read_long(data, start)
         count, end = -count, start + size
     if before + count > MAX_NAMES:
-        raise Torn(f"{before + count} items; the maximum is {MAX_NAMES}", at)
+        raise Torn(f"the list has {before + count} items; the maximum is {MAX_NAMES}", at)
     return count, end, start
 
 
@@ -267,7 +268,7 @@ def _map(read: AvroReader) -> AvroReader:
         pairs, end = read_pairs(data, at)
         found = dict(pairs)
         if len(found) != len(pairs):
-            raise Torn("a name occurs twice", at)
+            raise Torn("a name occurs twice in a map", at)
         return found, end
 
     return read_map

@@ -38,12 +38,12 @@ _LATIN1 = {byte: bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte 
 
 
 def decode_text(octets: bytes, charset: str) -> str:
-    """Decode bytes of a charset; ValueError if they are invalid, or if the charset is unknown."""
+    """Return the text of bytes in a charset. ValueError if the bytes are not valid, or the charset is unknown."""
     if charset == "utf8mb4":
         return octets.decode()
     name = _MARKS.sub("", charset).lower()
     if name == "latin1":
         return octets.decode("latin-1").translate(_LATIN1)
     if name not in _CODECS:
-        raise ValueError(f"the charset {charset[:80]!r} is not known")
+        raise ValueError(f"the charset {charset[:80]!r} is not known to Retable")
     return octets.decode(_CODECS[name])

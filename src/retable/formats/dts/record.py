@@ -17,7 +17,7 @@ from retable.formats.json_text import read_json
 from retable.model.event import TableName, known_table
 
 SCHEMA = files("retable").joinpath("formats", "dts", "avro.avsc").read_text("utf-8")
-"""The newer version. The message contains no names, so only the order of the fields matters."""
+"""The newer version of the schema. Messages contain no names, so only the order of the fields matters."""
 
 _NEWER = json.loads(SCHEMA)
 _OLDER = _NEWER | {"fields": [field for field in _NEWER["fields"] if field["name"] != "bornTimestamp"]}
@@ -60,7 +60,7 @@ class DtsRecord(NamedTuple):
 
     @property
     def name(self) -> tuple[str | None, str | None, str | None]:
-        """Database, schema and table."""
+        """Database, schema and table; None for a part that the message does not name."""
         return _read_name(self.object_name) if self.object_name else (None, None, None)
 
     @property
@@ -90,7 +90,7 @@ class DtsRecord(NamedTuple):
     def event_time_ms(self) -> int | None:
         """When the source made the change; the message holds seconds."""
         if self.source_timestamp > _LAST_SECOND:
-            text = f"{self.source_timestamp} is not a second of the years 1970 to 9999"
+            text = f"`sourceTimestamp` is {self.source_timestamp}, not a second of the years 1970 to 9999"
             raise Malformed(text, place="sourceTimestamp")
         return self.source_timestamp * 1000 if self.source_timestamp > 0 else None
 
@@ -103,17 +103,17 @@ class DtsRecord(NamedTuple):
 
 
 def read_record(data: bytes) -> DtsRecord:
-    """Read a message of either version; Malformed says what is wrong and where."""
+    """Read a message of either version of the schema. Malformed says what is wrong and where."""
     try:
         values, end = _READ(data, 0)
         born, end = read_long(data, end) if end < len(data) else (0, end)
     except Torn as torn:
-        raise Malformed(f"not a record of DTS: {torn.reason}", place=torn.place) from torn
+        raise Malformed(f"not a record of DTS: {torn.reason} ({torn.place})", place=torn.place) from torn
     except IndexError as error:
-        text = "not a record of DTS: the message ends before it is complete"
+        text = "not a record of DTS: the message ends before its field `bornTimestamp` is complete"
         raise Malformed(text, place=f"bornTimestamp, byte {len(data)}") from error
     if end != len(data):
-        raise Malformed(f"{len(data) - end} bytes follow the record", place=f"byte {end}")
+        raise Malformed(f"{len(data) - end} bytes follow after the end of the record", place=f"byte {end}")
     return DtsRecord._make([*values, born])
 
 
@@ -128,14 +128,16 @@ def _read_name(name: str) -> tuple[str | None, str | None, str | None]:
         case [database, schema, table]:
             return database, schema, table
         case parts:
-            raise Malformed(f"the name {name[:200]!r} has {len(parts)} parts", place="objectName")
+            text = f"`objectName` is {name[:200]!r}, which has {len(parts)} parts; expected at most 3 between dots"
+            raise Malformed(text, place="objectName")
 
 
 def _read_keys(text: str) -> tuple[str, ...]:
     try:
         return read_json(text.encode(), _KEYS).primary or ()
     except MessageError as error:
-        raise Malformed(f"the keys are unreadable: {error.message}", place="tags.pk_uk_info") from error
+        reason = f"the keys are unreadable, in `tags.pk_uk_info`: {error.message}"
+        raise Malformed(reason, place="tags.pk_uk_info") from error
 
 
 _remembered_keys = lru_cache(maxsize=1024)(_read_keys)

@@ -1,6 +1,6 @@
 """The envelope of StreamX: what a message contains around a row, a statement or a heartbeat.
 
-DataWorks writes it to Kafka and to DataHub; in DataHub empty parts are left out instead of null.
+DataWorks writes it to Kafka and to DataHub. In DataHub, empty parts are missing instead of null.
 """
 
 import re
@@ -29,7 +29,7 @@ _Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class _Part(msgspec.Struct, rename="camel", gc=False):
-    """A part of a message, with a field for each known name; UNSET if it is missing."""
+    """The base of the parts of a message: each has a field for each known name. A missing field is UNSET."""
 
 
 class _Image(_Part, gc=False):
@@ -69,7 +69,7 @@ class Payload(_Part, gc=False):
 
     @property
     def position(self) -> int | None:
-        """`sequenceId` as an integer, because doubles would merge adjacent values of 19 digits; None if missing."""
+        """`sequenceId` as an integer, because doubles would merge adjacent values of 19 digits; None if it is none."""
         found = _SEQUENCE.fullmatch(bytes(self.sequence_id or b""))
         return None if found is None else int(found[1] or found[2])
 
@@ -110,10 +110,10 @@ class _Parts(msgspec.Struct, gc=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamXSchema:
-    """What the schema part of a message says, and what follows from it and the settings for all of its rows.
+    """What the schema part of a message, together with the settings, says about all rows of its table.
 
-    `listed` are the types of all columns that it lists. `types` are the same without Oracle's rowid, unless that is the
-    key. `problems` are the problems of a row.
+    `listed` has the types of all columns in the schema part. `types` is `listed` without Oracle's rowid, unless the
+    rowid is the key. `problems` are the problems of each row.
     """
 
     system: str | None
@@ -149,12 +149,15 @@ def _unread(envelope: Envelope) -> list[Raw | UnsetType]:
 
 
 def names_every_part(value: bytes) -> bool:
-    """Whether a message names its images and its statement even if it has none, as messages to Kafka do."""
+    """Return whether a message has the fields `before`, `after` and `ddl`, even if empty, as messages to Kafka have."""
     return read_json(value, _PARTS).payload.keys() >= {"before", "after", "ddl"}
 
 
 def read_schema_part(envelope: Envelope, keys_of: KeysOf) -> StreamXSchema:
-    """Read the schema part; adjacent messages of one table share the same object."""
+    """Read the schema part; adjacent messages of one table share the same object.
+
+    `keys_of` returns the key columns of a table whose messages name no key.
+    """
     text = bytes(envelope.schema or b"null")
     return _read_schema(text, keys_of) if len(text) > _LONG_SCHEMA else _remembered_schema(text, keys_of)
 
@@ -168,7 +171,7 @@ def _read_schema(text: bytes, keys_of: KeysOf) -> StreamXSchema:
     source, columns = schema.source or _Source(), schema.data_column or []
     listed = {column.name: column.type for column in columns}
     if len(listed) != len(columns):
-        raise Malformed("a column occurs twice in dataColumn", place="schema.dataColumn")
+        raise Malformed("a column occurs twice in `schema.dataColumn`", place="schema.dataColumn")
     system = source.db_type.lower() if source.db_type else None
     database, owner, table = source.db_name or None, source.schema_name or None, source.table_name or None
     name = TableName(database, owner, table) if database and table else None

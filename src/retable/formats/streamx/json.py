@@ -1,16 +1,17 @@
 """streamx_json: row changes, statements and heartbeats of whole databases, as Alibaba Cloud DataWorks writes them.
 
-Written to Kafka by the full-database tasks of DataWorks Data Integration, whose engine is StreamX (seen: the messages
-of its documentation, and those of Apache Paimon's tests for "aliyun-json"). `version` has no meaning. One message is
-one row change, half of one, a statement, or a heartbeat:
+Written to Kafka by the full-database tasks of DataWorks Data Integration, whose engine is StreamX (known from the
+messages of its documentation, and from those of Apache Paimon's tests for "aliyun-json"). `version` has no meaning. One
+message is one row change, half of an update, a statement, or a heartbeat:
 
     {"schema":{"dataColumn":[{"name":"id","type":"LONG"},{"name":"c","type":"STRING"}],"primaryKey":["id"],
      "source":{"dbType":"MySQL","dbName":"shop","tableName":"t"}},
      "payload":{"before":null,"after":{"dataColumn":{"id":1,"c":"x"}},"sequenceId":"1620457642589000000",
      "timestamp":{"eventTime":1620457896000,"systemTime":1620457896977},"op":"INSERT","ddl":null},"version":"0.0.1"}
 
-An update is UPDATE_BEFOR (spelled so) and UPDATE_AFTER with one `sequenceId`, or one UPDATE_AFTER with both images. The
-task's configuration decides; each message shows it by its images. The order is `sequenceId` and the half, as integers.
+An update is two messages, UPDATE_BEFOR (spelled so) and UPDATE_AFTER, with the same `sequenceId`; or it is one message,
+UPDATE_AFTER with both images. The configuration of the DataWorks task decides this, and the images of each message show
+it. The order is `sequenceId`, as an integer, then the half of the update.
 `ddl.ddlMeta` is a serialized Java object, which is unsafe to open; it is not read. For users: docs/formats.md.
 """
 
@@ -24,7 +25,7 @@ TIME_ZONE = "The zone of the source's wall clocks. Messages carry instants; DATE
 
 
 def is_own(value: bytes) -> bool:
-    """Whether a message is of this format: `datahub_blob` has the same parts and leaves the empty ones out."""
+    """Return whether a message is of this format. `datahub_blob` has the same parts, but lacks empty parts."""
     return names_every_part(value)
 
 

@@ -1,4 +1,4 @@
-"""The record of StreamX, the engine of DataWorks' Data Integration, as change events: one each.
+"""Decode the record of StreamX, the engine of DataWorks' Data Integration, to one change event.
 
 Two formats carry it: `streamx_json` to Kafka and `datahub_blob` to DataHub. Both have the same contents and order of
 records.
@@ -36,7 +36,7 @@ _ROW_CHANGES: dict[tuple[str, bool, bool], tuple[Op, Image]] = {
     ("UPDATE", True, True): ("UPDATE", "full"),
     ("DELETE", True, False): ("DELETE", "full"),
 }
-"""The meaning of an operation, by whether its before and after images are filled. Other combinations have none."""
+"""The valid combinations: the operation, and whether it has a before and an after image. Others are refused."""
 
 _OTHER_OPS: dict[str, Op] = {
     **dict.fromkeys(("CREATE", "ALTER", "RENAME", "ERASE", "CINDEX", "DINDEX"), "DDL"),
@@ -59,14 +59,15 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
         return [_row_change(payload, schema_part, message, context)]
     op = _OTHER_OPS.get(payload.op)
     if op is None:
-        raise _refused(UnknownOperation, schema_part, f"the operation {payload.op[:40]!r} is not known", "payload.op")
+        text = f"`payload.op` is {payload.op[:40]!r}, which is not an operation of DataWorks, such as INSERT"
+        raise _refused(UnknownOperation, schema_part, text, "payload.op")
     return [_other(payload, schema_part, op, message, context)]
 
 
 def _other(
     payload: Payload, schema_part: StreamXSchema, op: Op, message: RawMessage, context: DecodeContext
 ) -> ChangeEvent:
-    """A statement, which has a position in the order, or a note, which has none."""
+    """Return the event of a statement, which has a position in the order, or of a note, which has no position."""
     text = payload.statement
     if payload.op == "QUERY" and text is not None and changes_schema(text):
         op = "DDL"
@@ -95,7 +96,8 @@ def _row_change(
     op, image = _operation(payload, schema_part, before, after)
     position = _position(payload, schema_part)
     if not schema_part.listed:
-        raise _refused(Malformed, schema_part, f"{payload.op} has no column types", "schema.dataColumn")
+        text = f"{payload.op} has no column types: `schema.dataColumn` is missing or empty"
+        raise _refused(Malformed, schema_part, text, "schema.dataColumn")
     return ChangeEvent(
         source_format=context.source_format,
         source_system=schema_part.system or context.source_system,
@@ -123,7 +125,10 @@ def _operation(payload: Payload, schema_part: StreamXSchema, before: Row | None,
     found = _ROW_CHANGES.get((payload.op, before is not None, after is not None))
     if found is None:
         images = [name for name, row in (("before", before), ("after", after)) if row is not None]
-        text = f"{payload.op} is not valid with {' and '.join(images) if images else 'no'} image"
+        text = (
+            f"{payload.op} is not valid with {' and '.join(images) if images else 'no'} image: an insert has `after`, "
+            f"a delete has `before`, an update has both in one message or in two"
+        )
         raise _refused(Malformed, schema_part, text, "payload")
     return found
 
@@ -131,13 +136,13 @@ def _operation(payload: Payload, schema_part: StreamXSchema, before: Row | None,
 def _position(payload: Payload, schema_part: StreamXSchema) -> int:
     position = payload.position
     if position is None:
-        text = f"{payload.op} has no position in the order: the position must be digits"
+        text = f"{payload.op} has no valid position in the order: `payload.sequenceId` must be digits"
         raise _refused(Malformed, schema_part, text, "payload.sequenceId")
     return position
 
 
 def _text(row: Row | None, schema_part: StreamXSchema, part: str) -> str | None:
-    """The text of an image with exactly the columns that the message lists; a missing column is not NULL."""
+    """Return an image as text. It must have exactly the columns that the message lists: no missing column is NULL."""
     if row is None:
         return None
     if row.keys() != schema_part.listed.keys():
@@ -184,14 +189,14 @@ _GOLD_TYPES: dict[str, GoldType] = {
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Give the encoding of values of a type in the message; a type other than the six known ones is text."""
+    """Return the encoding of values, by their type in the message. Values of an unknown type are text."""
     return _FORMS.get(wire_type or "", Text())
 
 
 def default_type(wire_type: str) -> GoldType | None:
-    """Give the gold type of a column that no statement declared.
+    """Return the gold type of a column that no statement declared, None if its type in the message is unknown.
 
-    A DOUBLE may have been a DECIMAL. Its column is a double all the same, because a column has one type and genuine
+    A DOUBLE may have been a DECIMAL. Its column is a double nevertheless, because a column has one type and genuine
     doubles have up to 17 digits. A value whose digits a double does not hold is rejected, until `types` or a statement
     says decimal. A DATE may have been a date, a wall clock or an instant; each is a wall clock in `time_zone`.
     """
@@ -199,7 +204,7 @@ def default_type(wire_type: str) -> GoldType | None:
 
 
 def implied_change(op_raw: str, table: TableName) -> SchemaChange | None:
-    """Interpret a statement that came without its text, if its operation alone is enough."""
+    """Return the schema change of a statement that came without its text; None if `op_raw` does not show it."""
     match op_raw:
         case "ERASE":
             return DropTable(table)

@@ -1,1 +1,1 @@
-"""The gold tables in Iceberg: how their rows and columns are written."""
+"""Write the rows and columns of gold tables in Iceberg."""

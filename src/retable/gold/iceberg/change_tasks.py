@@ -1,4 +1,7 @@
-"""Tasks that apply left rows to a gold table: find the positions of rows to delete, write new rows."""
+"""Spark tasks that change a gold table: they find the rows to delete, and write files of new rows.
+
+Earlier tasks put these rows into an exchange.
+"""
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Seq
@@ -17,14 +20,17 @@ from retable.gold.store import RemoteChange
 WrittenFiles = list[tuple[PartitionValues, DataFile]]
 
 _ROWS_A_FILE = 250_000
-"""One task writes at least this many rows; fewer would make small files."""
+"""One task writes at least this many rows, if there are so many. Fewer rows would make small files."""
 _FILES_A_TASK = 4
 _KEYS_AT_ONCE = 500_000
 
 
 @dataclass(frozen=True, slots=True)
 class FindTask:
-    """Find the rows to delete in some data files; the result is None for a file that lacks a key column."""
+    """Find the rows to delete in some data files.
+
+    The result has, for each file, the positions of these rows. It is None for a file that lacks a key column.
+    """
 
     io: FileIO
     paths: tuple[str, ...]
@@ -42,7 +48,7 @@ class FindTask:
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
-    """Write new rows as data files; no snapshot refers to these files yet."""
+    """Write new rows as data files. A later commit adds these files to the table."""
 
     io: FileIO
     metadata: TableMetadata
@@ -63,7 +69,7 @@ def writing(io: FileIO, metadata: TableMetadata, change: RemoteChange) -> list[W
 
 
 def _together(rows: Mapping[str, int], at_once: int) -> Iterator[tuple[str, ...]]:
-    """Group the names of left rows; each group but the last has at least `at_once` rows."""
+    """Group names in an exchange, with their row counts, so that each group but the last has `at_once` rows or more."""
     names: list[str] = []
     count = 0
     for name, number in rows.items():

@@ -1,4 +1,4 @@
-"""What changed between a run's base and its commit: only other files for the same rows, or another writer's commit."""
+"""Find out why a commit to a gold table failed: the table was only compacted, or another writer changed it."""
 
 from typing import Any
 
@@ -9,10 +9,14 @@ _SAME_ROWS = "replace"
 
 
 def overtaken(name: str, base: int, table: Any, is_as_decided: bool) -> Fenced:
-    """Why a table, loaded again, is not what a run decided on; `is_as_decided`: its columns and properties are."""
-    words = "another writer committed first; run this window again"
+    """Return the error for a table that another writer changed after a run began to work with it.
+
+    `base` is the snapshot with which the run began, and `table` is the table loaded again. `is_as_decided` says whether
+    its columns and properties are still as in the base. If so, and only files were rewritten, the error is Compacted.
+    """
+    words = "another writer committed to the table first; run this window again"
     if is_as_decided and _has_same_rows(base, table):
-        return Compacted(f"{name}: {words} (it was compacted)", table=name)
+        return Compacted(f"{name}: {words} (the other commit compacted the table)", table=name)
     return Fenced(f"{name}: {words}", table=name)
 
 

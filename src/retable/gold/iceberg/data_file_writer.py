@@ -1,7 +1,7 @@
-"""Write rows of gold as data files, which no snapshot refers to until they are appended.
+"""Write rows of gold as data files. A later append adds the files to the table.
 
-Spark would put each row into the plan of a job and take it out again: that took longer than all else of an append
-(docs/internals/performance.md).
+Spark is not used for this, because it would put each row into the plan of a job and read it from there. That took
+longer than all other work of an append (docs/internals/performance.md).
 """
 
 import uuid
@@ -22,7 +22,10 @@ _BYTES = 512 << 20
 def write_parts(
     io: FileIO, metadata: TableMetadata, parts: Iterable[PartitionRows]
 ) -> list[tuple[PartitionValues, DataFile]]:
-    """Write the rows of each partition, with all columns of the table, as files of bounded size."""
+    """Write the rows of each Iceberg partition as data files of bounded size.
+
+    The rows have all columns of the table. Return each file with the values of its partition.
+    """
     schema = metadata.schema()
     pieces: list[tuple[PartitionValues, pa.Table]] = []
     for part in parts:

@@ -1,6 +1,6 @@
-"""Rows that tasks leave for other tasks, as files in the folder of the table that they change.
+"""Files by which a Spark task passes rows to other tasks. They are in the folder of the gold table that is changed.
 
-No table refers to these files: what a dead task has left is removed as an orphan.
+No snapshot refers to these files. If a task dies, the removal of orphan files removes its files.
 """
 
 import uuid
@@ -13,12 +13,12 @@ import pyarrow as pa
 from pyiceberg.io import FileIO
 
 _ENDS = b"retable_ends"
-"""Metadata key: the number of batches up to the end of each part, in order."""
+"""Metadata key of a file: a 0, then for each of its tables the number of batches up to the end of that table."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileExchange:
-    """Files in Arrow's own format in one folder (`Exchange`)."""
+    """Implements `Exchange` with files in Arrow's own format in one folder."""
 
     io: FileIO
     folder: str

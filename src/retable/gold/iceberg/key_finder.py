@@ -1,4 +1,4 @@
-"""Find gold's rows by their keys with Arrow, for tasks, which have no Spark session."""
+"""Find gold's rows by their keys with Arrow. Spark tasks use this, because they have no Spark session."""
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Seq
@@ -24,7 +24,7 @@ from retable.model.sequence import Sequence
 
 @dataclass(frozen=True, slots=True)
 class FileFinder:
-    """Finds rows in the files of a snapshot of a table (`KeyFinder`)."""
+    """Implements `KeyFinder` with Arrow, for the data files of one snapshot of a table."""
 
     io: FileIO
     metadata: TableMetadata
@@ -59,7 +59,7 @@ class FileFinder:
             yield CurrentRow(row, Sequence(epoch, int(hi), lo), part)
 
     def _places(self, file: FileScanTask, ids: list[int], wanted: pa.Table) -> np.ndarray:
-        """The positions of rows with these keys in a file, without deleted rows."""
+        """Return the positions of the rows of a file that have one of these keys and are not deleted."""
         found = find_rows(self.io, file.file.file_path, ids, wanted)
         if found is None:
             raise NotHere
@@ -67,7 +67,7 @@ class FileFinder:
         return places[~np.isin(places, deleted_rows(self.io, file))] if file.delete_files else places
 
     def _parts(self, file: FileScanTask, ids: list[int], key: pa.Schema, places: np.ndarray) -> pa.Table:
-        """The keys of these rows of a file, and their source partitions."""
+        """Return the keys and the source partitions of the rows at these positions of a file."""
         with open_parquet(self.io, file.file.file_path) as opened:
             schema = opened.schema_arrow
             *names, sequence = (schema.field(place_of(schema, at)).name for at in (*ids, self._id(SEQUENCE_COLUMN)))
@@ -79,7 +79,7 @@ class FileFinder:
         return found.append_column("part", parts)
 
     def _read(self, path: str, columns: Columns, places: np.ndarray) -> pa.Table:
-        """Read these rows of a file; columns that are newer than the file get their default."""
+        """Read the rows at these positions of a file. A column that is newer than the file gets its default."""
         wanted = [(name, arrow_type(kind)) for name, kind in columns]
         wanted.append((SEQUENCE_COLUMN, sequence_type(with_part=True)))
         with open_parquet(self.io, path) as file:
@@ -97,14 +97,14 @@ class FileFinder:
         return pa.table(found, names=[name for name, _ in wanted])
 
     def _default(self, name: str, kind: pa.DataType, count: int) -> pa.Array:
-        """The value of a column in rows that are older than the column."""
+        """Return `count` times the value that a column has in rows from before the column was added."""
         field = self.metadata.schema().find_field(name)
         value = pa.scalar(field.initial_default, schema_to_pyarrow(field.field_type, include_field_ids=False))
         return pa.repeat(value, count).cast(kind)
 
 
 def _taken(file: pq.ParquetFile, names: list[str], places: np.ndarray) -> pa.Table:
-    """Read these rows of a file; at least one row is needed."""
+    """Read the rows at these positions of a file. `places` must not be empty."""
     pieces, start = [], 0
     for group in range(file.num_row_groups):
         end = start + file.metadata.row_group(group).num_rows
@@ -116,7 +116,7 @@ def _taken(file: pq.ParquetFile, names: list[str], places: np.ndarray) -> pa.Tab
 
 
 def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Cast a column of a file to its present type; a struct is cast by member, as it may lack members."""
+    """Cast a column of a file to its present type. Members that a struct in an old file lacks become null."""
     if not pa.types.is_struct(kind):
         return column.cast(kind)
     there = {field.name for field in column.type}

@@ -1,4 +1,4 @@
-"""Find the positions of keys in a data file with Arrow: read only the key columns, and start no Spark job."""
+"""Find the positions of keys in a data file with Arrow. Only the key columns are read, and no Spark job is started."""
 
 from typing import Any
 
@@ -18,9 +18,10 @@ _CLOSE = 8
 
 
 def find_rows(io: FileIO, path: str, ids: list[int], keys: pa.Table) -> pa.Array | None:
-    """Give the positions, from 0, of the rows whose fields `ids` equal a row of `keys`; None if the file lacks a field.
+    """Return the positions, from 0, of the rows of a data file that have one of the `keys`.
 
-    NULL equals NULL, NaN equals NaN, and the two zeros of a float are equal.
+    `ids` are the Iceberg field ids of the key columns, in the order of `keys`. Return None if the file lacks one of
+    these columns. NULL equals NULL, NaN equals NaN, and 0.0 equals -0.0.
     """
     wanted = comparable(keys)
     with open_parquet(io, path) as file:
@@ -39,7 +40,10 @@ def find_rows(io: FileIO, path: str, ids: list[int], keys: pa.Table) -> pa.Array
 
 
 def ends(keys: pa.Table) -> list[tuple[str, Any, Any]]:
-    """The lowest and the highest value of each key column whose type has usable file bounds and that has no NULL."""
+    """Return key columns with their lowest and highest value, to compare with the bounds of data files.
+
+    A column with NULLs, or of a type whose bounds cannot be used (`is_ordered`), is not in the result.
+    """
     found = []
     for name in keys.column_names:
         column = keys[name]
@@ -50,7 +54,10 @@ def ends(keys: pa.Table) -> list[tuple[str, Any, Any]]:
 
 
 def edges_of(keys: pa.Table) -> pa.Table:
-    """A few rows with the same lowest and highest values, and NULLs, as the keys; no rows if there are no keys."""
+    """Return a few rows that have, in each column, the lowest and highest value of the keys, and NULL if a key has it.
+
+    If there are no keys, return no rows.
+    """
     columns = []
     for column in keys.columns:
         some = column.slice(0, 1)
@@ -64,14 +71,17 @@ def edges_of(keys: pa.Table) -> pa.Table:
 
 
 def place_of(schema: pa.Schema, field_id: int) -> int | None:
-    """Find a column by its field id: its name is the one from when the file was written."""
+    """Return the index of the column with this Iceberg field id in a file's schema, or None if the file lacks it.
+
+    The name of the column cannot be used, because it may have changed after the file was written.
+    """
     wanted = str(field_id).encode()
     ids = (((field.metadata or {}).get(b"PARQUET:field_id"), at) for at, field in enumerate(schema))
     return next((at for found, at in ids if found == wanted), None)
 
 
 def _may_hold(group: pq.RowGroupMetaData, name: str, keys: pa.ChunkedArray) -> bool:
-    """Whether a row group can have one of the keys, by its range of values if the keys are integers."""
+    """Return whether a row group may have one of the keys. Only integer keys can exclude it, by its value range."""
     if not pa.types.is_integer(keys.type) or keys.null_count:
         return True
     columns = (group.column(at) for at in range(group.num_columns))
@@ -83,7 +93,7 @@ def _may_hold(group: pq.RowGroupMetaData, name: str, keys: pa.ChunkedArray) -> b
 
 
 def comparable(rows: pa.Table) -> pa.Table:
-    """The same rows with floats as integers, which are equal if the floats are equal."""
+    """Return the rows with each float as an integer. Two of these integers are equal if the floats are equal."""
     for at, field in enumerate(rows.schema):
         if field.type in _BITS:
             one_zero = pc.add(rows.column(at), pa.scalar(0.0, field.type))
@@ -110,14 +120,17 @@ def _matching(rows: pa.Table, keys: pa.Table) -> pa.Array:
 
 
 def _flagged(rows: pa.Table, at: int, some: pa.ChunkedArray) -> pa.Table:
-    """Replace the NULLs of a column by a value of `some` and add a column of flags: a join does not match NULLs."""
+    """Replace NULLs of the column at index `at` by a value of `some`, and add a column that says which were not NULL.
+
+    Without this, a join would not match NULLs.
+    """
     column = rows.column(at)
     filled = pc.fill_null(column, some[0]) if len(some) else pa.array(np.zeros(len(column), np.int8))
     return rows.set_column(at, rows.column_names[at], filled).append_column(f"{_ROW}_{at}", pc.is_valid(column))
 
 
 def _is_one_of(values: pa.ChunkedArray, wanted: pa.ChunkedArray) -> pa.Array:
-    """Whether each value is among the wanted values; integers in a small range use a lookup table."""
+    """Return for each value whether it is one of `wanted`. Integers in a small range are found with a lookup table."""
     if pa.types.is_integer(values.type) and not values.null_count and not wanted.null_count and len(values):
         numbers, among = values.to_numpy(), wanted.to_numpy()
         lowest, highest = numbers.min(), numbers.max()
@@ -129,5 +142,5 @@ def _is_one_of(values: pa.ChunkedArray, wanted: pa.ChunkedArray) -> pa.Array:
 
 
 def is_ordered(kind: pa.DataType) -> bool:
-    """Whether the bounds of files show which of them may have a value of this type."""
+    """Return whether the lower and upper bounds of a data file can exclude that it has a value of this type."""
     return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))

@@ -1,4 +1,4 @@
-"""Divide rows of gold by partition, with Iceberg's transforms of their columns."""
+"""Divide rows of gold by the Iceberg partition that they belong to, and plan changes of a partition spec."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,19 +21,22 @@ _UNSUPPORTED = frozenset({"timestamp", "timestamptz", "time", "float", "double",
 
 
 PartitionValues = tuple[str | None, ...]
-"""The values of a partition as texts, None for null, in the order of the table's partition spec."""
+"""The values of the partition fields of one Iceberg partition, in the order of the spec. Null is None."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionRows:
-    """Rows of one partition."""
+    """Rows that belong to one Iceberg partition."""
 
     values: PartitionValues
     rows: pa.Table
 
 
 def resolve(fields: Iterable[PartitionField], history: TableHistory) -> list[tuple[int, PartitionField]]:
-    """The index of each field's column among the final columns; PartitionUnfit if no column fits."""
+    """Return each partition field with the index of its column among the table's final columns.
+
+    Raise PartitionUnfit if the table has no such column, or if the field's transform does not accept its type.
+    """
     found = []
     for field in fields:
         column = history.final.column(field.column)
@@ -43,7 +46,8 @@ def resolve(fields: Iterable[PartitionField], history: TableHistory) -> list[tup
             )
         if not field.takes(column.type.kind):
             raise PartitionUnfit(
-                f"`partition` of the settings: {field.spelled} does not accept {column.type}, the type of {column.name}"
+                f"`partition` of the settings: {field.spelled} cannot be used, because the column {column.name} has "
+                f"the type {column.type}"
             )
         found.append((history.final.columns.index(column), field))
     return found
@@ -52,10 +56,11 @@ def resolve(fields: Iterable[PartitionField], history: TableHistory) -> list[tup
 def wanted_fields(
     fields: Iterable[PartitionField], history: TableHistory, evolution: Evolution, is_new: bool
 ) -> list[tuple[str, PartitionField]] | None:
-    """The fields with the present names of their columns in the table; None if this run adds one of the columns.
+    """Return the partition fields, each with the present name of its column in the Iceberg table.
 
-    If a run dies, the next run drops such a column and adds it again, but a partition column must not be dropped. For a
-    new table (`is_new`) this is no reason, as its column is found again.
+    Return None if this run adds one of these columns to an existing table: the table cannot be partitioned by it yet.
+    If the run died, the next run would have to drop the column, and Iceberg cannot drop a partition column. A new table
+    (`is_new`) can be partitioned at once, because the next run finds its columns again.
     """
     found = resolve(fields, history)
     added = {column.id for _, column in evolution.adds}
@@ -65,7 +70,10 @@ def wanted_fields(
 
 
 def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[PartitionRows]:
-    """Divide rows, with all columns of a table, by its partition spec; TableError if the spec is not supported here."""
+    """Divide rows by the partition spec of their table. The rows have all columns of the table.
+
+    Raise TableError if only Spark can write a partition field of this type.
+    """
     spec, schema = metadata.spec(), metadata.schema()
     if not spec.fields or not rows.num_rows:
         yield PartitionRows((), rows)
@@ -76,7 +84,8 @@ def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[PartitionRows]:
         source = schema.find_field(field.source_id)
         if str(source.field_type) in _UNSUPPORTED and str(field.transform) == "identity":
             raise TableError(
-                f"the table is partitioned by {source.name}, a {source.field_type}, which only Spark can write"
+                f"the table is partitioned by the column {source.name} of type {source.field_type}; only Spark can "
+                f"write a table that is partitioned by a column of this type"
             )
         values, codes = _distinct(_reduced(rows[source.name], str(field.transform)))
         transform = field.transform.transform(source.field_type)
@@ -94,14 +103,17 @@ def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[PartitionRows]:
 
 @dataclass(frozen=True, slots=True)
 class Reparting:
-    """A change of a table's partition spec: the names of fields to remove, and the fields to add by column name."""
+    """A change of a table's partition spec.
+
+    `gone` are names of partition fields to remove. `fresh` are partition fields to add, each with its column's name.
+    """
 
     gone: list[str]
     fresh: list[tuple[str, PartitionField]]
 
     @classmethod
     def of(cls, metadata: TableMetadata, wanted: Iterable[tuple[str, PartitionField]]) -> Self:
-        """The change that leads to the `wanted` fields, which are given with the names of their columns."""
+        """Return the change from the table's present spec to the `wanted` partition fields, given with column names."""
         schema = metadata.schema()
         there = {(schema.find_column_name(f.source_id), str(f.transform)): f.name for f in metadata.spec().fields}
         listed = {(column, field.spelled): (column, field) for column, field in wanted}
@@ -110,19 +122,19 @@ class Reparting:
 
 
 def _reduced(column: pa.ChunkedArray, transform: str) -> pa.ChunkedArray:
-    """Reduce timestamps to the start of their year, month, day or hour; the partitions stay the same."""
+    """Round timestamps down to their year, month, day or hour. Their partitions stay the same."""
     return pc.floor_temporal(column, unit=_UNITS[transform]) if transform in _UNITS else column
 
 
 def _distinct(column: pa.ChunkedArray) -> tuple[list[object], np.ndarray]:
-    """The distinct values, comparable as in `to_values`, and the index of each row's value among them."""
+    """Return the distinct values, comparable as in `to_values`, and the index of each row's value in that list."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     found = to_values(pa.table({"value": encoded.dictionary}))
     return [value for (value,) in found], encoded.indices.to_numpy(zero_copy_only=False)
 
 
 def _text(value: object, is_date: bool) -> str | None:
-    """The value of a partition as the text that Iceberg parses."""
+    """Return the value of a partition field as the text that Iceberg parses."""
     match value:
         case None:
             return None

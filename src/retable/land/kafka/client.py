@@ -61,7 +61,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Brokers:
-    """The brokers of one source. Secrets are read from the environment for each new client, and are not kept."""
+    """Clients of the brokers of one source. Secrets are read from the environment for each new client, and not kept."""
 
     def __init__(self, source: KafkaSource) -> None:
         self._source = source
@@ -70,13 +70,13 @@ class Brokers:
 
     @property
     def admin(self) -> AdminClient:
-        """The client that asks about topics and positions; keep it until its answers have arrived, or they are lost."""
+        """The client for requests about topics and positions. It must exist until its answers have arrived."""
         self._admin = self._admin or AdminClient(self._configuration())
         return self._admin
 
     @contextmanager
     def consumer(self, **options: object) -> Iterator[Consumer]:
-        """Make a client that reads committed messages of the partitions that are assigned to it."""
+        """Make a client that reads the committed messages of the partitions that its caller assigns to it."""
         group = {"group.id": self._source.kafka.group}
         consumer = Consumer({**self._configuration(), **group, **_READING, **options})
         try:
@@ -85,14 +85,14 @@ class Brokers:
             consumer.close()
 
     def meet(self, consumer: Consumer) -> None:
-        """Load the partition leaders now; a client would load them by itself, but a second late for each topic."""
+        """Let a client load the leaders of all partitions now. By itself, it is a second late for each topic."""
         try:
             consumer.list_topics(timeout=REQUEST_SECONDS)
         except KafkaException as error:
             raise self.fault(error.args[0]) from error
 
     def answers(self, asked: Mapping[_Question, "Future[_Answer]"], but: int | None = None) -> dict[_Question, _Answer]:
-        """Wait for the answers; leave out those that fail with the error code `but`, and raise for any other error."""
+        """Wait for answers and return them, without those with the error code `but`. Other errors are raised."""
         found = {}
         for question, answer in asked.items():
             try:
@@ -105,7 +105,7 @@ class Brokers:
         return found
 
     def fault(self, error: KafkaError) -> RetableError:
-        """Translate a broker error into an error of Retable."""
+        """Return the error of Retable for an error of the brokers or the client."""
         if error.code() in _REFUSED:
             return self._refusal(error)
         if error.code() in _AWAY:
@@ -117,7 +117,7 @@ class Brokers:
         )
 
     def away(self, why: str) -> Unavailable:
-        """Make the error for brokers that do not answer now."""
+        """Return the error for brokers that do not answer now; `why` is the reason."""
         return Unavailable(
             f"the brokers of sources.{self._source.name} ({self._source.bootstrap}) do not answer: {why}; try again"
         )
@@ -130,7 +130,7 @@ class Brokers:
         )
 
     def _hear(self, error: KafkaError) -> None:
-        """Keep why a connection was refused, because the waiting request only reports a timeout."""
+        """Remember why a connection was refused, because the waiting request only reports a timeout."""
         if error.code() in _REFUSED:
             self._refused = error
 

@@ -16,20 +16,23 @@ from retable.model.window import PartitionRange
 from retable.settings.sources import KafkaSource
 
 _WAIT_SECONDS, _PATIENCE = 0.1, 900
-"""How long to wait for brokers that restart; after so many waits without a message the run gives up for now."""
+"""The seconds of one wait for messages, and the maximum number of waits without a message.
+
+This is long enough for brokers to restart. Then reading ends with Unavailable.
+"""
 
 _AT_ONCE = 500
-"""Most messages that a client collects at once, or those of one wait; that time bounds the size of long messages."""
+"""The maximum number of messages that a client collects in one wait. The time of a wait bounds their bytes."""
 
 _GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
 
 
 def read_ranges(source: KafkaSource, ranges: Sequence[PartitionRange], seen: Counter[str]) -> Iterator[RawMessage]:
-    """Give the messages of the ranges in turn; count their `bytes` and the `holes` between them into `seen`.
+    """Yield the messages of the ranges, one range after the other. Add their `bytes` and the `holes` to `seen`.
 
     A hole is a position without a readable message: it was compacted, its transaction was aborted, or it is a marker of
-    the log itself. PositionsLost if the log lost a position that was not read yet, Unavailable if the brokers did not
-    answer. Memory is bounded by what a client fetches ahead and by the longest message.
+    the log itself. PositionsLost is raised if the log lost a position that was not read yet, Unavailable if the brokers
+    do not answer. Memory is bounded by what a client fetches ahead and by the longest message.
     """
     brokers = Brokers(source)
     with brokers.consumer() as consumer:
@@ -41,7 +44,7 @@ def read_ranges(source: KafkaSource, ranges: Sequence[PartitionRange], seen: Cou
 
 
 def find_left(source: KafkaSource, ranges: Sequence[PartitionRange]) -> list[PartitionRange]:
-    """Give what the brokers still have of recorded ranges; PositionsLost if anything is missing.
+    """Return what the brokers still have of recorded ranges; PositionsLost if positions are missing.
 
     If the source epoch was raised after the ranges were recorded, missing positions are left out instead.
     """
@@ -53,7 +56,7 @@ def find_left(source: KafkaSource, ranges: Sequence[PartitionRange]) -> list[Par
 
 
 def split_ranges(ranges: Sequence[PartitionRange], least: int, most: int, shares: int) -> list[PartitionRange]:
-    """Cut ranges into pieces of equal length, for so many shares; a piece has between `least` and `most` positions."""
+    """Cut ranges into pieces of equal length, for this number of shares. The length is between `least` and `most`."""
     total = sum(each.count for each in ranges)
     size = min(most, max(least, -(-total // shares)))
     return [
@@ -110,12 +113,12 @@ def _read(
 
 
 def _is_of(message: Message, wanted: PartitionRange) -> bool:
-    """Say whether a client gave something of a range; errors about groups do not matter here."""
+    """Return whether a message, or an error, is about the partition of a range. Errors of groups are not."""
     return (message.topic(), message.partition()) == wanted.address
 
 
 def _failure(source: KafkaSource, brokers: Brokers, left: PartitionRange, error: KafkaError) -> RetableError:
-    """Say why reading stopped: positions were lost meanwhile, or the brokers report an error."""
+    """Return why reading stopped: positions were lost meanwhile, or the brokers report an error."""
     if error.code() not in _GONE:
         return brokers.fault(error)
     find_left(source, [left])
@@ -123,7 +126,7 @@ def _failure(source: KafkaSource, brokers: Brokers, left: PartitionRange, error:
 
 
 def _check_ids(source: KafkaSource, brokers: Brokers, ranges: Sequence[PartitionRange]) -> None:
-    """Check that the topics that were read are the recorded ones, and that none was created again meanwhile."""
+    """Check that the topics have the recorded ids: PositionsLost if a topic was created again while it was read."""
     ids = topic_ids(brokers, {each.topic for each in ranges})
     for each in ranges:
         if each.topic_id and ids.get(each.topic) != each.topic_id:
@@ -135,9 +138,7 @@ def _raw_message(source: KafkaSource, message: Message, seen: Counter[str]) -> R
     headers: Any = message.headers() or ()
     problem = None
     if value is not None and len(value) > source.max_message:
-        problem = (
-            f"the message has {len(value)} bytes and max_message is {source.max_message}: the rest of it is cut off"
-        )
+        problem = f"the message has {len(value)} bytes, but max_message is {source.max_message}: its end is cut off"
         value = value[: source.max_message]
     seen["bytes"] += len(key or b"") + len(value or b"")
     kind, stamp = message.timestamp()

@@ -29,13 +29,13 @@ _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """The topic id, all zeros, that brokers give if they are too old to have topic ids."""
 
 _LOOK = {"queued.max.messages.kbytes": 1 << 10, "fetch.max.bytes": 1 << 20, "fetch.message.max.bytes": 64 << 10}
-"""Fetch limits of a search: it reads a little of many partitions."""
+"""The fetch limits of a search by time, which reads a little of many partitions."""
 
 _WAIT_SECONDS, _PATIENCE = 0.1, 300
 
 
 def find_log(source: KafkaSource, now: datetime) -> FoundLog:
-    """Find all partitions of a source's topics, and where the committed messages begin and end in each."""
+    """Find all partitions of a source's topics, and the offsets at which their committed messages begin and end."""
     brokers = Brokers(source)
     partitions = find_partitions(source, brokers)
     ends = {each.address: each.end for each in partitions}
@@ -43,12 +43,12 @@ def find_log(source: KafkaSource, now: datetime) -> FoundLog:
 
 
 def find_partitions(source: KafkaSource, brokers: Brokers) -> list[FoundPartition]:
-    """List the partitions of a source's topics; NotFound names a topic that does not exist."""
+    """Return the partitions of a source's topics. NotFound names a topic that does not exist."""
     return find_named(brokers, _partitions(source, brokers))
 
 
 def find_named(brokers: Brokers, named: Iterable[PartitionAddress]) -> list[FoundPartition]:
-    """Give those of the named partitions that exist, without those of Kafka's internal topics."""
+    """Return the partitions of `named` that exist. Partitions of Kafka's internal topics are left out."""
     wanted = list(named)
     ids = topic_ids(brokers, {topic for topic, _ in wanted})
     there = [at for at in wanted if at[0] in ids]
@@ -59,7 +59,7 @@ def find_named(brokers: Brokers, named: Iterable[PartitionAddress]) -> list[Foun
 
 
 def topic_ids(brokers: Brokers, topics: Iterable[str]) -> dict[str, str]:
-    """Give the brokers' ids of the topics that exist, without Kafka's internal topics."""
+    """Return the ids of the topics that exist, without Kafka's internal topics; "" if the brokers have no ids."""
     names = sorted(topics)
     asked = brokers.admin.describe_topics(TopicCollection(names), request_timeout=REQUEST_SECONDS) if names else {}
     found = brokers.answers(asked, but=KafkaError.UNKNOWN_TOPIC_OR_PART)
@@ -92,7 +92,7 @@ def _partitions(source: KafkaSource, brokers: Brokers) -> list[PartitionAddress]
 
 
 def _ask(brokers: Brokers, wanted: Mapping[PartitionAddress, OffsetSpec]) -> dict[PartitionAddress, int]:
-    """Ask for a position of each partition that exists; -1 if it has none."""
+    """Ask the brokers for a position in each partition that exists; -1 if a partition has no such position."""
     if not wanted:
         return {}
     asked = brokers.admin.list_offsets(
@@ -111,10 +111,11 @@ def _search(
     ends: Mapping[PartitionAddress, int],
     now: datetime,
 ) -> dict[PartitionAddress, Stamped]:
-    """Find the first message of each partition, from its position on, that is stamped between `time` and `now`.
+    """Find the first message of each partition whose timestamp is between `time` and `now`.
 
-    The brokers find the first such position in the whole log, but that may be a transaction marker, whose stamp is not
-    a message's stamp. So messages are read from there on, usually one.
+    `begins` has the offset from which to search in each partition. The brokers find the first offset of such a
+    timestamp in the whole log, but it may be a transaction marker instead of a message. So messages are read from this
+    offset on, usually one message.
     """
     asked = _ask(brokers, dict.fromkeys(begins, OffsetSpec.for_timestamp(_milliseconds(time))))
     starts = {at: max(found, begins[at]) for at, found in asked.items() if found >= 0}

@@ -19,7 +19,7 @@ from retable.settings.sources import FilesSource
 from retable.settings.storage import Bucket, S3Settings
 
 ATTEMPTS = 8
-"""How often a request, or a read of the rest of an object, is tried before the store counts as unavailable."""
+"""How often a request or a read is tried before the store counts as unavailable."""
 
 _CONNECT_SECONDS, _READ_SECONDS = 10, 60
 _LONGEST_PAUSE = 10.0
@@ -28,10 +28,10 @@ _REFUSED = {
     "NoSuchBucket": "there is no such bucket; make it, or correct the address",
     "InvalidAccessKeyId": "it does not know the access key; check the variable that `access_key_env` names",
     "SignatureDoesNotMatch": "it refuses the secret key; check the variable that `secret_key_env` names",
-    "RequestTimeTooSkewed": "its clock and this machine's are far apart; correct the clock, then run again",
-    "ExpiredToken": "the session token has expired; renew it, then run again",
-    "InvalidObjectState": "an object of it is archived; restore it first, then run again",
-    "AccessDenied": "it does not allow that (403); the keys need to list the bucket, and to read under the prefix",
+    "RequestTimeTooSkewed": "its clock and this machine's clock differ too much; correct the clock, then run again",
+    "ExpiredToken": "the session token has expired; renew it, then run the command again",
+    "InvalidObjectState": "one of its objects is archived; restore the object first, then run the command again",
+    "AccessDenied": "it does not allow that (403); its keys must be allowed to list the bucket and to read the prefix",
 }
 
 
@@ -46,7 +46,7 @@ class BucketObjects:
     opening: tuple[tuple[str, object], ...] = field(repr=False)
 
     def list(self) -> list[FoundObject]:
-        """List the objects by name, without the files that writers leave next to theirs, as in a folder."""
+        """List the objects by name, without the auxiliary files of writers (unfinished.py)."""
         start = self._key("")
         with _explained(self.bucket):
             pages = self._client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket.name, Prefix=start)
@@ -56,14 +56,14 @@ class BucketObjects:
         return [_found(key.removeprefix(start), found[key]) for key in keys]
 
     def check(self, items: Iterable[SourceObject]) -> None:
-        """Check that objects are still the recorded ones; PositionsLost names one that is not."""
+        """Check that objects are unchanged since they were recorded. PositionsLost names a changed object."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             for _ in pool.map(self._check, items):
                 pass
 
     @contextmanager
     def open(self, item: SourceObject) -> Iterator[BinaryIO]:
-        """Read the recorded version of an object, all of it; if the content breaks off early, reading resumes."""
+        """Open the recorded version of an object. If the connection breaks, reading resumes at the same byte."""
         with _explained(self.bucket), _Content(self, item) as content:
             yield cast(BinaryIO, content)
 
@@ -71,7 +71,7 @@ class BucketObjects:
         return False
 
     def ask(self, item: SourceObject, at: int) -> Any:
-        """Request the recorded version of an object from byte `at` on; give boto3's answer."""
+        """Request the recorded version of an object, and return the body of boto3's answer, from byte `at` on."""
         only = {"IfMatch": f'"{item.etag}"'} if item.etag else {}
         rest = {"Range": f"bytes={at}-"} if at else {}
         try:
@@ -117,7 +117,7 @@ class BucketObjects:
 
 
 def bucket_objects(source: FilesSource, bucket: Bucket) -> BucketObjects:
-    """Open the bucket of a source, with the keys from this process's environment."""
+    """Open the bucket of a source. Access keys are read from this process's environment."""
     return BucketObjects(bucket, tuple(_opening(source.s3).items()))
 
 
@@ -139,7 +139,7 @@ def _client_of(opening: tuple[tuple[str, object], ...]) -> Any:
         import boto3
         from botocore.config import Config
     except ImportError as error:
-        raise EnvironmentFault("objects of S3 need boto3: install retable[s3]") from error
+        raise EnvironmentFault("reading objects of S3 needs the package boto3: `pip install 'retable[s3]'`") from error
     options = dict(opening)
     config = Config(
         s3={"addressing_style": options.pop("style")},
@@ -183,14 +183,14 @@ class _Content(io.RawIOBase):
                     return block
             except FlexibleChecksumError as error:
                 damaged = f"{self._item.key} of {self._objects.bucket} arrived damaged"
-                raise Unavailable(f"{damaged}; run it again") from error
+                raise Unavailable(f"{damaged}: its checksum is wrong; run the command again") from error
             except (HTTPClientError, IncompleteReadError):
                 pass
             self._body = None
             time.sleep(min(_LONGEST_PAUSE, 0.1 * 2**attempt))
         raise Unavailable(
             f"reading {self._item.key} of {self._objects.bucket} stopped at byte {self._at} of {self._item.size}, "
-            f"{ATTEMPTS} times; run it again when the store works"
+            f"{ATTEMPTS} times; run the command again when the store works"
         )
 
 
@@ -207,16 +207,16 @@ def _explained(bucket: Bucket) -> Iterator[None]:
         raise _answered(bucket, error) from error
     except (NoCredentialsError, NoRegionError) as error:
         raise EnvironmentFault(
-            f"{bucket}: {error}; set access_key_env, secret_key_env and region under `s3`, or give AWS's own variables"
+            f"{bucket}: {error}; set access_key_env, secret_key_env and region under `s3`, or set AWS's own variables"
         ) from error
     except BotoCoreError as error:
-        raise Unavailable(f"{bucket} does not answer: {error}; run it again when the store is up") from error
+        raise Unavailable(f"{bucket} does not answer: {error}; run the command again when the store is up") from error
 
 
 def _answered(bucket: Bucket, error: Any) -> RetableError:
     code, status = _code(error), error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if status >= 500 or code in ("SlowDown", "Throttling", "RequestTimeout", "InternalError"):
-        return Unavailable(f"{bucket} does not work now: {error}; run it again later")
+        return Unavailable(f"{bucket} does not work now: {error}; run the command again later")
     if code == "NoSuchBucket":
         return NotFound(f"{bucket}: {_REFUSED[code]}", path=str(bucket))
     remedy = _REFUSED.get(code) or (_REFUSED["AccessDenied"] if status == 403 else f"it says {error}")
@@ -224,7 +224,7 @@ def _answered(bucket: Bucket, error: Any) -> RetableError:
 
 
 def _is_left_out(key: str, size: int) -> bool:
-    """Whether a key is not an object of a source: a writer's file, or an empty object that stands for a folder."""
+    """Return whether a key is not an object of a source: a writer's auxiliary file, or an empty object for a folder."""
     return is_unfinished(key) or (size == 0 and key.endswith("/")) or not key
 
 

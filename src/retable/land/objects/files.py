@@ -1,4 +1,4 @@
-"""The objects of a folder: list them, and check later that they are unchanged."""
+"""List the objects of a folder, and check later that they are unchanged."""
 
 import hashlib
 import os
@@ -29,18 +29,19 @@ def list_objects(source: FilesSource) -> list[FoundObject]:
 def list_files(source: FilesSource, folder: Path) -> list[FoundObject]:
     """List the objects of a source's folder and its subfolders, by name.
 
-    Hidden names are left out, and what writers leave next to their files: `_temporary`, `_SUCCESS`, `*.tmp`, `*.crc`. A
-    link to another location in the folder is skipped; a link that leaves the folder is refused.
+    Hidden files and auxiliary files of writers are not listed: `_temporary`, `_SUCCESS`, `*.tmp`, `*.crc`. A link to
+    another location in the folder is skipped. InvalidSetting names a link to a location outside the folder.
     """
     if not folder.is_dir():
-        raise NotFound(f"sources.{source.name}.path: there is no folder {folder}", path=str(folder))
+        text = f"sources.{source.name}.path: there is no folder {folder}; create it, or correct the setting"
+        raise NotFound(text, path=str(folder))
     with _readable():
         found = [_found(folder, entry) for entry in _walk(folder.resolve(), folder)]
     return sorted(found, key=lambda item: item.key)
 
 
 def check_object(folder: Path, item: SourceObject) -> None:
-    """Check that an object still begins with the recorded bytes; PositionsLost says what happened to it.
+    """Check that an object still begins with the recorded bytes. PositionsLost says what happened to the object.
 
     An object that has only grown counts as unchanged: its first `size` bytes are the recorded ones.
     """
@@ -54,7 +55,7 @@ def check_object(folder: Path, item: SourceObject) -> None:
 
 
 def begins_with(folder: Path, item: SourceObject, earlier: SourceObject) -> bool:
-    """Say whether a file is longer than an earlier object of the same name, and begins with all of its bytes."""
+    """Return whether a file is longer than an earlier object of the same name, and begins with all of its bytes."""
     return item.size > earlier.size and _digest(folder / item.key, earlier.size) == earlier.etag
 
 
@@ -86,7 +87,7 @@ def _found(folder: Path, entry: os.DirEntry[str]) -> FoundObject:
     try:
         key.encode()
     except UnicodeEncodeError:
-        raise InvalidSetting(f"the name {os.fsencode(entry.path)!r} is not UTF-8; rename the object") from None
+        raise InvalidSetting(f"the file name {os.fsencode(entry.path)!r} is not UTF-8; rename the file") from None
     stat = entry.stat()
     changed = datetime.fromtimestamp(stat.st_ctime, UTC)
     modified = datetime.fromtimestamp(stat.st_mtime, UTC)
@@ -94,7 +95,7 @@ def _found(folder: Path, entry: os.DirEntry[str]) -> FoundObject:
 
 
 def _digest(path: Path, size: int) -> str:
-    """Digest the first `size` bytes of a file."""
+    """Return the SHA-256 of the first `size` bytes of a file, as hex."""
     digest, left = hashlib.sha256(), size
     with _readable(), path.open("rb") as file:
         while left and (block := file.read(min(left, _BLOCK))):

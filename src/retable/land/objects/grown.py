@@ -16,9 +16,10 @@ from retable.settings.sources import FilesSource
 
 
 def close_outgrown(lake: Lake, source: FilesSource, window: Window, now: datetime) -> None:
-    """Close quarantined lines that this window landed again in full; this counts once the window is replayed.
+    """Close quarantined lines that this window landed again in full. It takes effect when the window is replayed.
 
-    They are the lines of an object of an earlier window, if an object of this window begins with all of that object.
+    The lines are from an object of an earlier window. The object of the same name in this window begins with all bytes
+    of the earlier object, and is longer.
     """
     grown = {item.key: item for item in window.objects}
     earlier = {
@@ -44,7 +45,7 @@ def close_outgrown(lake: Lake, source: FilesSource, window: Window, now: datetim
 def _by_object(
     lake: Lake, source: FilesSource, earlier: dict[int, tuple[SourceObject, str]]
 ) -> Iterator[tuple[int, list[QuarantineRow]]]:
-    """The quarantined lines of these objects whose only address is their position in the object."""
+    """Yield the number of each object with its quarantined lines whose only address is their position in the object."""
     address = (source.name, own_partition(source))
     for name in sorted({window for _, window in earlier.values()}):
         lines = [row for row in list_quarantined(lake, source.name, name) if (row.topic, row.partition) == address]

@@ -17,7 +17,7 @@ from retable.settings.sources import FilesSource
 
 _BOM = b"\xef\xbb\xbf"
 LINES_PER_OBJECT = 1 << 40
-"""The offset of a line without an address is its number in the object, plus this for each object before it."""
+"""The offset of a line without an address: its number in the object, plus this value times the object's number."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Text = str | msgspec.UnsetType | None
@@ -44,9 +44,10 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 def read_messages(
     source: FilesSource, item: SourceObject, objects: Objects | None = None
 ) -> Iterator[RawMessage | None]:
-    """Give the messages of an object, in order; None for an empty line that is not a message.
+    """Yield the messages of an object in order, and None for an empty line that is not a message.
 
-    Pass the source's `objects` if they are open already; on another machine nothing else can open them.
+    `objects` are the objects of the source, if they are already open. A Spark worker must pass them, because it cannot
+    open them itself.
 
     A line that cannot be read in the source's layout becomes a message with a problem. So every line and every byte
     that the object still has is accounted for.
@@ -59,7 +60,7 @@ def read_messages(
 
 
 def own_partition(source: FilesSource) -> int:
-    """The partition of lines whose only address is their position in an object: -1 next to dumped records, else 0."""
+    """Return the partition number of lines that name no address: -1 in the layout `kafka_dump`, else 0."""
     return -1 if source.layout == "kafka_dump" else 0
 
 
@@ -86,7 +87,7 @@ def _read_dumped(source: FilesSource, item: SourceObject, line: ObjectLine) -> R
 
 
 def _check_names(text: bytes) -> None:
-    """Refuse a name that occurs twice in one object; most readers take the last one without an error.
+    """Raise ValueError if a name occurs twice in one object. Most readers take the last value without an error.
 
     If the lengths of the fields add up to the length of the line, written without blanks or with one after each comma
     and colon, no field was skipped; otherwise a slower reader checks it.
@@ -101,13 +102,13 @@ def _check_names(text: bytes) -> None:
 def _object(pairs: list[tuple[str, object]]) -> None:
     for name, count in Counter(name for name, _ in pairs).items():
         if count > 1:
-            raise ValueError(f"the name {name[:100]!r} is twice in one object")
+            raise ValueError(f"the name {name[:100]!r} occurs twice in one object")
 
 
 def _raw_message(record: DumpedRecord) -> RawMessage:
     value = _bytes("value", record.value, record.value_base64)
     if value is msgspec.UNSET:
-        raise ValueError("it has neither value nor value_base64")
+        raise ValueError("it has neither value nor value_base64; expected one of these fields")
     key = _bytes("key", record.key, record.key_base64)
     pairs = record.headers.items() if isinstance(record.headers, dict) else record.headers or ()
     return RawMessage(
@@ -123,10 +124,10 @@ def _raw_message(record: DumpedRecord) -> RawMessage:
 
 def _bytes(name: str, text: _Text, packed: _Text) -> bytes | msgspec.UnsetType | None:
     if text is not msgspec.UNSET and packed is not msgspec.UNSET:
-        raise ValueError(f"it has both {name} and {name}_base64")
+        raise ValueError(f"it has both {name} and {name}_base64; expected one of these fields")
     if isinstance(packed, str):
         try:
             return base64.b64decode(packed, validate=True)
         except binascii.Error as error:
-            raise ValueError(f"{name}_base64: {error}") from error
+            raise ValueError(f"the field {name}_base64 is not base64: {error}") from error
     return text.encode() if isinstance(text, str) else (packed if text is msgspec.UNSET else text)

@@ -35,9 +35,9 @@ class Damage:
 class ObjectLimits:
     """The limits of one object: its unpacked bytes, its unpacked bytes for each packed byte, and its lines.
 
-    The ratio counts beyond the first GiB: Debezium JSON with schemas packs 600:1 with zstd. Beyond the first 100,000
-    lines a packed object may have ten lines for each of its bytes: a message takes some seven bytes of zstd, even if
-    only its time differs from the previous message.
+    The ratio is only checked beyond the first GiB: Debezium JSON with schemas packs 600:1 with zstd. Beyond the first
+    100,000 lines, a packed object may have ten lines for each of its bytes: a message takes some seven bytes of zstd,
+    even if only its time differs from the previous message.
     """
 
     unpacked: int
@@ -45,15 +45,18 @@ class ObjectLimits:
     lines: int
 
     def broken(self, size: int, unpacked: int, lines: int, packed: bool) -> str | None:
-        """Say which limit an object of `size` bytes exceeds, and the setting for it; None if it exceeds none."""
+        """Return which limit an object of `size` bytes exceeds, and the setting for it; None if it exceeds none.
+
+        `unpacked` and `lines` count what was read so far. `packed` says whether the object is compressed.
+        """
         if lines > self.lines:
-            return f"more than {self.lines:,} lines; max_lines allows more"
+            return f"the object has more than {self.lines:,} lines; a greater max_lines allows more"
         if not packed:
             return None
         if unpacked > self.unpacked:
-            return f"{size:,} bytes unpack to more than {self.unpacked:,}; max_unpacked allows more"
+            return f"{size:,} bytes unpack to more than {self.unpacked:,} bytes; a greater max_unpacked allows more"
         if unpacked > max(_FREE_BYTES, size * self.ratio):
-            return f"{size:,} bytes unpack to more than {self.ratio:,} times as many; max_ratio allows more"
+            return f"{size:,} bytes unpack to more than {self.ratio:,} times as many; a greater max_ratio allows more"
         if lines > max(_FREE_LINES, size * 10):
             return f"{size:,} packed bytes hold more than {max(_FREE_LINES, size * 10):,} lines: these are not messages"
         return None
@@ -63,7 +66,10 @@ _FREE_BYTES, _FREE_LINES = 1 << 30, 100_000
 
 
 def read_lines(content: Iterable[bytes | Damage], longest: int) -> Iterator[ObjectLine]:
-    """Split content at LF or CRLF; of a line over `longest` bytes only the start is kept, and `problem` says so."""
+    """Yield the lines of content, split at LF or CRLF. Only the first `longest` bytes of a line are kept.
+
+    If a line is longer, or the content ends too early, the `problem` of the line says so.
+    """
     pending = _Pending(longest)
     for block in content:
         if isinstance(block, Damage):
@@ -79,7 +85,7 @@ def read_lines(content: Iterable[bytes | Damage], longest: int) -> Iterator[Obje
 
 
 def read_content(file: BinaryIO, size: int, bounds: ObjectLimits) -> Iterator[bytes | Damage]:
-    """Give the first `size` bytes of an object in blocks, unpacked if they begin like gzip or zstd."""
+    """Yield the first `size` bytes of an object in blocks. They are unpacked if they begin like gzip or zstd."""
     limited = io.BufferedReader(_Limited(file, size), _BLOCK)
     head = limited.peek(4)[:4]
     if head.startswith(_GZIP):
@@ -93,7 +99,7 @@ def read_content(file: BinaryIO, size: int, bounds: ObjectLimits) -> Iterator[by
 def _bounded(
     blocks: Iterable[bytes | Damage], size: int, bounds: ObjectLimits, *, packed: bool
 ) -> Iterator[bytes | Damage]:
-    """Give blocks until one exceeds a limit; that block is left out."""
+    """Yield blocks until a block exceeds a limit. Then yield a Damage instead of this block, and end."""
     unpacked = lines = 0
     for block in blocks:
         if isinstance(block, bytes):
@@ -131,7 +137,7 @@ def _unzstd(file: BinaryIO) -> Iterator[bytes | Damage]:
 
 
 class _Limited(io.RawIOBase):
-    """The first `size` bytes of a file, without what was appended after it was recorded."""
+    """The first `size` bytes of a file, without bytes that were appended after the file was recorded."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file, self._left = file, size
@@ -164,8 +170,8 @@ class _Pending:
         value = bytes(self.kept)
         line = ObjectLine(self.number, value.removesuffix(b"\r"))
         if self.length > self.longest:
-            problem = f"the line has {self.length} bytes and max_message is {self.longest}: the rest of it is cut off"
-            line = ObjectLine(self.number, value, f"{problem}; it begins at byte {self.start} of the content")
+            problem = f"the line has {self.length} bytes, but max_message is {self.longest}: its end is cut off"
+            line = ObjectLine(self.number, value, f"{problem}; the line begins at byte {self.start} of the content")
         self.start += self.length + 1
         self.number, self.length, self.kept = self.number + 1, 0, bytearray()
         return line

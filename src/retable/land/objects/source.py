@@ -22,15 +22,15 @@ class Objects(Protocol):
         ...
 
     def check(self, items: Iterable[SourceObject]) -> None:
-        """Check that these objects are still the recorded ones; PositionsLost names one that is not."""
+        """Check that these objects are unchanged since they were recorded. PositionsLost names a changed object."""
         ...
 
     def open(self, item: SourceObject) -> AbstractContextManager[BinaryIO]:
-        """Read an object from its first byte; PositionsLost if it is, or becomes, different from the recorded one."""
+        """Open an object at its first byte. PositionsLost if it is not the recorded object, or changes."""
         ...
 
     def has_grown(self, item: SourceObject, earlier: SourceObject) -> bool:
-        """Say whether an object begins with all of an earlier object of its name, and is longer."""
+        """Return whether an object is longer than an earlier object of its name, and begins with all of its bytes."""
         ...
 
 
@@ -60,7 +60,7 @@ class FolderObjects:
 
 
 def objects_of(source: FilesSource) -> Objects:
-    """Open the folder or bucket of a `files` source, with the keys from this process's environment."""
+    """Open the folder or bucket of a `files` source. Access keys are read from this process's environment."""
     if isinstance(source.path, Bucket):
         return bucket_objects(source, source.path)
     return FolderObjects(source, source.path)

@@ -1,11 +1,11 @@
-"""Recognize files that writers leave next to their objects and that do not belong to a source."""
+"""Recognize auxiliary files of writers, next to their objects. These files do not belong to a source."""
 
 _ENDINGS = (".tmp", ".crc", "._COPYING_")
 _NAMES = ("_temporary", "_SUCCESS")
 
 
 def is_unfinished(key: str) -> bool:
-    """Whether a component of this name is hidden, or is one that a writer renames or removes when it is done.
+    """Return whether a part of this path is hidden, or is a name that a writer renames or removes when it is done.
 
     `.` and `..` are ordinary names, because an object name is not always a path.
     """

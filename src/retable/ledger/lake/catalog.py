@@ -1,4 +1,4 @@
-"""The lake: its catalog, which Spark reads too, and its system tables."""
+"""Open a lake: connect to its catalog, check that the catalog is the newest one, and load or create system tables."""
 
 import re
 import uuid
@@ -64,7 +64,7 @@ class Lake:
     catalog: Catalog
 
     def find(self, name: str) -> Table | None:
-        """Load a table as it is now; None if it does not exist."""
+        """Load a table in its present state. Return None if it does not exist."""
         with explained(self.settings.lake):
             try:
                 return self.catalog.load_table(name)
@@ -74,14 +74,14 @@ class Lake:
                 raise damaged_metadata(error, name) from error
 
     def load(self, name: str) -> Table:
-        """Load a table as it is now; NotFound if it does not exist."""
+        """Load a table in its present state. Raise NotFound if it does not exist."""
         table = self.find(name)
         if table is None:
             raise NotFound(f"the lake has no table {name}", table=name)
         return table
 
     def ensure(self, name: str, properties: Mapping[str, str] = _NONE) -> Table:
-        """Load a system table, and create it first if it is missing; two processes may do so at once."""
+        """Load a system table. If it is missing, create it with these additional `properties`, even if others do so."""
         table = self.find(name)
         if table is None:
             shape = system_table(name)
@@ -91,15 +91,15 @@ class Lake:
         return table
 
     def names(self) -> list[str]:
-        """Every table of the catalog, as `namespace.table`."""
+        """Return the names of all tables in the catalog, as `namespace.table`, in order."""
         with explained(self.settings.lake):
             namespaces = self.catalog.list_namespaces()
             return sorted(".".join(name) for levels in namespaces for name in self.catalog.list_tables(levels))
 
     def outside(self, namespaces: Collection[str]) -> Iterator[tuple[str, Table | DamagedFile]]:
-        """Load every table that is in none of these namespaces, by name; a damaged table comes as its error.
+        """Yield the name of every table that is in none of these namespaces, with the loaded table.
 
-        A table that disappears meanwhile is left out.
+        If its metadata is damaged, yield the error instead of the table. Skip a table that disappears meanwhile.
         """
         for name, load in sorted(self._loaders(namespaces).items()):
             try:
@@ -111,7 +111,7 @@ class Lake:
                     yield name, table
 
     def _loaders(self, namespaces: Collection[str]) -> dict[str, Callable[[], Table | None]]:
-        """The function that loads each table; a database catalog is queried once for all tables."""
+        """Return a function that loads each table, by name. A catalog in a database is queried once for all tables."""
         if not isinstance(self.catalog, SqlCatalog):
             names = [name for name in self.names() if name.partition(".")[0] not in namespaces]
             return {name: partial(self.find, name) for name in names}
@@ -132,7 +132,7 @@ class Lake:
             return self.find(name)
 
     def new_location(self, layer: str) -> str:
-        """Give the location of a new table; it contains no table name, and no two tables ever share one."""
+        """Return a location for a new table. It is unique, and does not contain the table's name."""
         return f"{self.settings.lake.warehouse}/{layer}/{uuid.uuid4()}"
 
     def _create(self, name: str, shape: SystemTable, properties: Mapping[str, str]) -> None:
@@ -153,7 +153,7 @@ class Lake:
 
 
 class NoCatalog(NoopCatalog):
-    """A catalog without tables, for a reader of a lake that has no catalog yet."""
+    """A catalog without tables. It is used to read a lake whose catalog file does not exist yet."""
 
     def load_table(self, identifier: str | Identifier) -> Table:
         raise NoSuchTableError(f"there is no catalog yet, and no table {identifier}")
@@ -169,10 +169,10 @@ class NoCatalog(NoopCatalog):
 
 
 def open_lake(settings: Settings) -> Lake:
-    """Open the lake of these settings to write; a missing catalog and missing folders are created.
+    """Open the lake of these settings to write. Create its catalog and its folders if they are missing.
 
-    CatalogMismatch, and nothing is created, if the catalog is lost, older than the warehouse, or of another lake, or if
-    an older Retable wrote the lake.
+    Raise CatalogMismatch, and create nothing, in these cases: the catalog is lost, it is older than the warehouse, it
+    belongs to another lake, or an older Retable wrote the lake.
     """
     lake = open_lake_to_read(settings)
     check_writable(lake)
@@ -180,14 +180,17 @@ def open_lake(settings: Settings) -> Lake:
 
 
 def open_lake_to_migrate(settings: Settings) -> Lake:
-    """Open the lake of these settings to write, with any layout; CatalogMismatch otherwise as for `open_lake`."""
+    """Open the lake of these settings to write, even if an older Retable wrote it.
+
+    Raise CatalogMismatch in the other cases of `open_lake`.
+    """
     lake = open_lake_to_read(settings)
     check_newest(lake)
     return _open_again(lake)
 
 
 def _open_again(lake: Lake) -> Lake:
-    """Open a lake to write that was opened to read."""
+    """Open a lake to write. `lake` is the same lake, opened to read; its catalog is closed if a new one is opened."""
     settings = lake.settings
     if not _is_here(settings.lake):
         return lake
@@ -198,7 +201,7 @@ def _open_again(lake: Lake) -> Lake:
 
 
 def open_lake_to_read(settings: Settings) -> Lake:
-    """Open the lake of these settings to read; nothing is created, and a missing catalog counts as empty."""
+    """Open the lake of these settings to read. Nothing is created; a missing catalog is treated as an empty one."""
     with explained(settings.lake):
         file = settings.lake.catalog_file
         if file is None:
@@ -210,17 +213,20 @@ def open_lake_to_read(settings: Settings) -> Lake:
 
 
 def runs_behind(lake: Lake) -> int:
-    """Give by how many runs a lake's catalog is older than its warehouse; CatalogMismatch as for `compare`."""
+    """Return by how many runs the catalog of a lake is older than its warehouse; 0 in a healthy lake.
+
+    Raise CatalogMismatch if catalog and warehouse do not belong together, or one of them is lost.
+    """
     return _compare(lake)[0]
 
 
 def check_newest(lake: Lake) -> None:
-    """Check that the catalog of a lake is not older than its warehouse."""
+    """Raise CatalogMismatch if the catalog of a lake is lost, older than its warehouse, or belongs to another lake."""
     _check_newest(lake, runs_behind(lake))
 
 
 def check_writable(lake: Lake) -> None:
-    """Check that the catalog of a lake is not older than its warehouse, and that the lake has the present layout."""
+    """Raise CatalogMismatch if `check_newest` fails, or if the lake has an older layout than this Retable writes."""
     behind, recorded = _compare(lake)
     _check_newest(lake, behind)
     if (layout := _layout(lake, recorded)) < LAYOUT:
@@ -228,18 +234,18 @@ def check_writable(lake: Lake) -> None:
 
 
 def layout_of(lake: Lake) -> int:
-    """The layout that all tables of a lake have; a new lake has the present one."""
+    """Return the layout version that all tables of a lake have. A new lake has the present version."""
     with explained(lake.settings.lake):
         table = _load_record(lake)
     return _layout(lake, None if table is None else record_of(table))
 
 
 def _compare(lake: Lake) -> tuple[int, LakeRecord | None]:
-    """By how many runs the catalog is older than the warehouse, and what it records of the lake."""
+    """Return by how many runs the catalog is older than the warehouse, and the catalog's record of the lake."""
     settings = lake.settings.lake
     with explained(settings):
         warehouse = Warehouse(settings)
-        # A starting run writes to the catalog first, so the catalog, which is read last here, is never the older one.
+        # A starting run writes to the catalog first. The catalog is read last here, so it never seems older.
         record = read_record(warehouse)
         if record is not None:
             check_place(record, warehouse.address)
@@ -255,7 +261,7 @@ def _check_newest(lake: Lake, behind: int) -> None:
 
 
 def _layout(lake: Lake, recorded: LakeRecord | None) -> int:
-    """The layout of a lake; if it has no identity yet, the first existing table of ops shows it."""
+    """Return the layout version of a lake: from the catalog's record, or else from the first ops table that exists."""
     if recorded is not None:
         return recorded.layout
     first = next((table for name in OPS if (table := lake.find(name)) is not None), None)
@@ -263,7 +269,10 @@ def _layout(lake: Lake, recorded: LakeRecord | None) -> int:
 
 
 def _load_record(lake: Lake) -> Table | None:
-    """Load the catalog's record of the lake; CatalogMismatch if its metadata file is damaged or missing."""
+    """Load the table with the catalog's record of the lake. Return None if the table does not exist.
+
+    Raise CatalogMismatch if its metadata file is damaged or missing.
+    """
     try:
         return lake.catalog.load_table(LAKE_TABLE)
     except NoSuchTableError:
@@ -272,27 +281,27 @@ def _load_record(lake: Lake) -> Table | None:
         raise CatalogMismatch(
             f"the catalog {lake.settings.lake.catalog} names a metadata file of {LAKE_TABLE} that cannot be used: "
             f"{without_remedy(error)}; the catalog is older than the warehouse, or that file was lost: `retable "
-            f"recover` finds the newest one",
+            f"recover` finds the newest metadata file",
             **error.facts,
         ) from error
 
 
 def close_lake(lake: Lake) -> None:
-    """Close a lake after writing; all of a SQLite catalog is then in its file, so a copy of the file is complete."""
+    """Close a lake after writing. A SQLite catalog is then completely in its file, so the file can be copied."""
     lake.catalog.close()
     if lake.settings.lake.catalog_file is not None:
         empty_write_ahead_log(lake.settings.lake.catalog_file)
 
 
 def _is_here(lake: LakeSettings) -> bool:
-    """Whether a part of the lake is a file or a folder of this machine, which may have to be created."""
+    """Return whether the catalog is a file, or the warehouse a folder, of this machine; it may have to be created."""
     return lake.catalog_file is not None or isinstance(lake.warehouse, Path)
 
 
 def widen(lake: Lake, table: Table) -> bool:
-    """Add the columns that a system table of an earlier version lacks; give whether it lacked any.
+    """Add the columns that a system table of an earlier Retable lacks. Return whether it lacked any.
 
-    Another process may do so at once.
+    If it did, the caller must load the table again. Another process may add the columns at the same time.
     """
     columns = system_table(".".join(table.name())).columns
     if len(table.schema().fields) == len(columns):
@@ -303,7 +312,7 @@ def widen(lake: Lake, table: Table) -> bool:
 
 
 def _prepare(lake: LakeSettings) -> None:
-    """Create the folders and files on this machine; buckets, databases and servers exist already."""
+    """Create the folders and files of a lake on this machine. Buckets, databases and servers must exist already."""
     if isinstance(lake.warehouse, Path):
         lake.warehouse.mkdir(parents=True, exist_ok=True)
     if lake.catalog_file:
@@ -312,7 +321,10 @@ def _prepare(lake: LakeSettings) -> None:
 
 
 def connect(lake: LakeSettings, other: Mapping[str, str] = _NONE) -> Catalog:
-    """Connect to a catalog, whatever it contains; `open_lake` checks that it belongs to the lake."""
+    """Connect to the catalog of these settings, without a check that it belongs to the lake.
+
+    `other` are properties that replace pyiceberg's properties of the settings.
+    """
     properties = {**lake.pyiceberg(read_variable), **other}
     for _ in SqlCatalogBaseTable.metadata.tables:
         try:
@@ -330,4 +342,4 @@ def _load(lake: LakeSettings, properties: dict[str, str]) -> Catalog:
     try:
         return load_catalog(CATALOG, **properties)
     except NotInstalledError as error:
-        raise EnvironmentFault(f"the catalog {lake.catalog} needs a package: {error}") from error
+        raise EnvironmentFault(f"the catalog {lake.catalog} needs another Python package: {error}") from error

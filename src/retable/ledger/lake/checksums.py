@@ -1,6 +1,6 @@
-"""Write data files with page checksums and verify them on reading: a damaged file is an error, never wrong rows.
+"""Write data files with page checksums, and verify the checksums on reading, so a damaged page raises an error.
 
-pyiceberg has no option for either, so this module patches it, for all reads and writes through it
+pyiceberg has no options for this. So this module patches pyiceberg, for all reads and writes through it
 (docs/decisions/2026-11-24-checksums-of-pages.md). Footers and page headers have no checksum.
 """
 
@@ -35,23 +35,24 @@ from retable.ledger.lake.damage import damaged_file, missing_file
 __all__ = ["deleted_rows", "open_parquet", "read_vector", "write_file"]
 
 _STORE = "AWS Error"
-"""The text in Arrow's error if a bucket did not give a file; such an error says nothing about the file."""
+"""The text in Arrow's error if a bucket did not return a file. Such an error does not mean that the file is damaged."""
 
 _AROUND = 4
-"""Bytes before and after those that the checksum of a deletion vector covers: its length, and the checksum."""
+"""The number of bytes of a deletion vector that its checksum does not cover: at the start its length, and at the end
+the checksum itself."""
 
 _Deletes = dict[str, pa.ChunkedArray]
 
 
 @contextmanager
 def open_parquet(io: FileIO, path: str) -> Iterator[pq.ParquetFile]:
-    """Open a data file and check its pages as they are read; DamagedFile names a file that cannot be read."""
+    """Open a Parquet data file. Its pages are checked when they are read. Raise DamagedFile if it cannot be read."""
     with _reading(path), io.new_input(path).open() as stream:
         yield pq.ParquetFile(stream, pre_buffer=True, page_checksum_verification=True)
 
 
 def read_vector(io: FileIO, path: str, offset: int, size: int) -> bytes:
-    """Read one deletion vector of a file and check it; DamagedFile names a file that cannot be read."""
+    """Read the deletion vector at this offset of a file, and check it. Raise DamagedFile if it cannot be read."""
     with _reading(path), io.new_input(path).open() as stream:
         stream.seek(offset)
         _check_vector(vector := stream.read(size))
@@ -59,7 +60,10 @@ def read_vector(io: FileIO, path: str, offset: int, size: int) -> bytes:
 
 
 def deleted_rows(io: FileIO, task: FileScanTask) -> npt.NDArray[np.int64]:
-    """The positions, from 0, of the deleted rows of a data file; DamagedFile names an unreadable delete file."""
+    """Return the positions, from 0, of the deleted rows of a data file.
+
+    Raise DamagedFile if a delete file cannot be read.
+    """
     path = task.file.file_path
     found = [deletes[path] for file in task.delete_files if path in (deletes := iceberg._read_deletes(io, file))]
     return np.concatenate([np.asarray(each.combine_chunks(), np.int64) for each in found] or [np.zeros(0, np.int64)])
@@ -67,7 +71,10 @@ def deleted_rows(io: FileIO, task: FileScanTask) -> npt.NDArray[np.int64]:
 
 @contextmanager
 def _reading(path: str) -> Iterator[None]:
-    """Report errors as damage to this file, except errors of the disk, the network or the memory."""
+    """Turn an error of the `with` block into DamagedFile for this file.
+
+    Errors of the disk, the network or the memory stay as they are.
+    """
     try:
         yield
     except FileNotFoundError as error:
@@ -80,7 +87,10 @@ def _reading(path: str) -> Iterator[None]:
 
 @contextmanager
 def _reading_avro(path: str) -> Iterator[None]:
-    """The same for a manifest or a manifest list; their reader may raise any error if the bytes are not Avro."""
+    """Turn an error of the `with` block into DamagedFile for this manifest or manifest list (`_reading`).
+
+    The reader of Avro may raise any error if the bytes are not Avro.
+    """
     try:
         with _reading(path):
             yield

@@ -1,6 +1,6 @@
-"""Read and write rows of a system table as data files on the workers, then commit the files together.
+"""Read and write the data files of a system table on Spark's workers, in Python, and commit the files together.
 
-Spark's own reader and writer would move each row into the JVM and back, which costs several times as much as decoding
+Spark's own reader and writer would move each row into the JVM and back. That costs several times as much as decoding
 (docs/internals/performance.md).
 """
 
@@ -33,21 +33,28 @@ from retable.ledger.lake.error_translation import explained
 _BATCH_BYTES, _BATCH_ROWS = 16 << 20, 10_000
 _FOR_FILES = ("s3.", "client.", "py-io-impl")
 FORMER_LOCATION = "retable.former-location"
-"""The folder of a table when its lake was made, as JSON, so that no rewriting of addresses changes it."""
+"""The property with the folder in which a table was before its lake was first moved or copied. It is JSON, so that a
+rewrite of addresses does not change it."""
 
 _SAME = re.compile(r"/same-([0-9a-f]{16})-[^/]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class FileReader:
-    """Reads data files of one system table; it can be pickled to another machine; `columns` are top-level names."""
+    """Reads some columns of the data files of one system table. It can be pickled and sent to another machine.
+
+    `columns` are names of top-level columns.
+    """
 
     io: FileIO
     metadata: TableMetadata
     columns: tuple[str, ...]
 
     def read(self, task: FileScanTask) -> Iterator[pa.RecordBatch]:
-        """Give a file's rows in batches of bounded size in bytes; a file with deleted rows is read whole."""
+        """Yield the rows of a data file in batches of limited size. A file with deleted rows is read as a whole.
+
+        Raise DamagedFile if the file cannot be read.
+        """
         if task.delete_files:
             schema = self.metadata.schema().select(*self.columns)
             yield from ArrowScan(self.metadata, self.io, schema, AlwaysTrue()).to_record_batches([task])
@@ -72,16 +79,16 @@ def _whole(rows: pa.Table, schema: Schema) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class PartitionWriter:
-    """Writes data files of one system table; it can be pickled to another machine."""
+    """Writes data files of one system table. It can be pickled and sent to another machine."""
 
     io: FileIO
     metadata: TableMetadata
 
     def write(self, rows: pa.Table, values: Mapping[str, str | None], same_as: str | None = None) -> DataFile:
-        """Write rows of the partition with these values as one file, which no snapshot references yet.
+        """Write rows of one partition to a new data file, and return the file. No snapshot references it yet.
 
-        Columns that the rows lack, as rows of an older Retable do, are empty. `same_as` is the digest of the files
-        whose rows these are; the new file keeps it in its name.
+        `values` are the partition values by column. Columns that the rows lack are null. If the file replaces other
+        files with the same rows, `same_as` is the digest of these files; the name of the new file contains it.
         """
         schema, spec = self.metadata.schema(), self.metadata.spec()
         fields = [PartitionFieldValue(field=field, value=values[field.name]) for field in spec.fields]
@@ -100,7 +107,7 @@ class PartitionWriter:
 
 @dataclass(frozen=True)
 class _Task(WriteTask):
-    """Names a file by the digest of the files whose rows it has, if `same_as` gives it."""
+    """A write task whose file name contains `same_as`, the digest of the files that the new file replaces."""
 
     same_as: str | None = None
 
@@ -110,15 +117,15 @@ class _Task(WriteTask):
 
 
 def stands_for_others(path: str) -> bool:
-    """Whether a file is a rewrite of other files, with their digest in its name."""
+    """Return whether a data file replaced other files with the same rows; their digest is then in its name."""
     return _SAME.search(path) is not None
 
 
 def digest_files(table: Table, paths: Iterable[str]) -> str:
-    """Digest the names of a table's data files: another digest means other content.
+    """Return a digest of the names of some data files of a table. If their content changes, the digest changes.
 
-    Rewritten files have the digest of the original files in their names. In a lake that was moved, files count under
-    their former addresses, so what was replayed from them stays replayed.
+    The digest stays the same after a rewrite, because rewritten files have the digest of the original files in their
+    names. It also stays the same after a move of the lake, because it uses the addresses before the move.
     """
     here, recorded = table.location(), table.properties.get(FORMER_LOCATION)
     former = here if recorded is None else str(json.loads(recorded)[0])
@@ -130,24 +137,27 @@ def digest_files(table: Table, paths: Iterable[str]) -> str:
 
 
 def worker_io(table: Table) -> FileIO:
-    """The FileIO of a table for Spark's workers: it opens the files, but not the catalog."""
+    """Return a FileIO for Spark's workers that opens the files of a table. It has no access to the catalog."""
     return for_workers(table.io, table.location())
 
 
 def for_workers(io: FileIO, location: str) -> FileIO:
-    """The same, made from a FileIO that opens the lake's files here."""
+    """Return a FileIO for Spark's workers, made from a FileIO of this process. It has no access to the catalog."""
     kept = {name: value for name, value in io.properties.items() if name.startswith(_FOR_FILES)}
     return load_file_io(kept, location)
 
 
 def standing_files(lake: Lake, table: Table, values: Mapping[str, str]) -> list[FileScanTask]:
-    """The files that hold the rows with these values in the table's partition columns."""
+    """Return the current data files with these values, by column, in the table's partition columns."""
     with explained(lake.settings.lake):
         return list(table.scan(row_filter=_having(values)).plan_files())
 
 
 def is_whole(lake: Lake, table: Table, values: Mapping[str, str]) -> bool:
-    """Whether all files of a partition exist and have all rows that were written; this reads the files."""
+    """Return whether all data files of a partition exist and can be read completely. This reads the files.
+
+    `values` are the partition values by column.
+    """
     reader = FileReader(worker_io(table), table.metadata, tuple(field.name for field in table.schema().fields))
     try:
         with explained(lake.settings.lake):
@@ -161,9 +171,11 @@ def is_whole(lake: Lake, table: Table, values: Mapping[str, str]) -> bool:
 def replace_files(
     lake: Lake, table: Table, values: Mapping[str, str], files: Sequence[DataFile], properties: dict[str, str]
 ) -> None:
-    """Replace the files of a partition in one commit; ConflictError if another run changed it meanwhile.
+    """Replace the data files of a partition by `files` in one commit.
 
-    The files of a failed commit stay for upkeep to find, because a lost reply does not prove that the commit failed.
+    `values` are the partition values by column. `properties` are set in the summary of the snapshot. Raise
+    ConflictError if another run changed the partition meanwhile. If the commit fails, the new files stay, because the
+    commit may have succeeded without a reply. Upkeep removes them later if no snapshot references them.
     """
     with (
         explained(lake.settings.lake),
@@ -178,7 +190,7 @@ def replace_files(
 
 
 def remove_files(io: FileIO, files: Iterable[DataFile]) -> None:
-    """Remove files that no table ever referenced."""
+    """Remove data files that were never committed to a table. Errors are ignored."""
     for file in files:
         with suppress(OSError):
             io.delete(file.file_path)

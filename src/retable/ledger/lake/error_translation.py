@@ -1,4 +1,4 @@
-"""Translate failures of the catalog and of the warehouse into the errors of Retable."""
+"""Translate errors of the catalog, the warehouse and Spark into Retable's errors, which say what to do."""
 
 import re
 import sqlite3
@@ -32,35 +32,41 @@ _SQLITE = {
 }
 _POSTGRES = {
     r"password authentication failed|no password supplied|no password was provided": (
-        "it refuses the user or the password; check `[lake] catalog_password_env` and that variable"
+        "it refuses the user or the password; check `[lake] catalog_password_env` and the variable that it names"
     ),
     r'database "[^"]*" does not exist': "it has no such database; make it with `createdb`, or correct `[lake] catalog`",
     r'role "[^"]*" does not exist': "it has no such user; make it with `createuser`, or correct `[lake] catalog`",
-    r"no pg_hba.conf entry|not permitted to log in": "it does not let this user in from here; see its pg_hba.conf",
+    r"no pg_hba.conf entry|not permitted to log in": "it refuses this user on this machine; see its pg_hba.conf",
     r"permission denied for": "the user may not make or change tables there; GRANT the user these rights",
-    r"does not support SSL|SSL error|certificate verify failed": "TLS failed; check `sslmode` and `sslrootcert`",
-    r"could not translate host name|UnknownHostException": "no host has that name; correct `[lake] catalog`",
+    r"does not support SSL|SSL error|certificate verify failed": (
+        "the TLS connection failed; check `sslmode` and `sslrootcert`"
+    ),
+    r"could not translate host name|UnknownHostException": "its host name is not known; correct `[lake] catalog`",
 }
 _REST = {
     r"Unauthorized|NotAuthorizedException|OAuthError|invalid_client": (
-        "it refuses the credentials; check `catalog_token_env` or `catalog_credential_env`, and that variable"
+        "it refuses the credentials; check `catalog_token_env` or `catalog_credential_env`, and the variable it names"
     ),
-    r"Forbidden(Error|Exception)": "it does not allow that; give the user of this token the rights on the tables",
-    r"Name or service not known|NameResolutionError|UnknownHostException": "no host has that name; correct `[lake]`",
+    r"Forbidden(Error|Exception)": "it refuses access; give the user of this token the rights on the tables",
+    r"Name or service not known|NameResolutionError|UnknownHostException": (
+        "its host name is not known; correct `[lake] catalog`"
+    ),
 }
 _STORE = {
     r"NoSuchBucket|NO_SUCH_BUCKET|[Bb]ucket does not exist": "there is no such bucket; make it, or correct `warehouse`",
     r"InvalidAccessKeyId|SignatureDoesNotMatch|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH": (
-        "it refuses the keys; check `access_key_env` and `secret_key_env` of `[lake.s3]`, and those variables"
+        "it refuses the keys; check `access_key_env` and `secret_key_env` of `[lake.s3]`, and the variables they name"
     ),
-    r"RequestTimeTooSkewed|REQUEST_TIME_TOO_SKEWED": "its clock and this machine's are far apart; correct the clock",
+    r"RequestTimeTooSkewed|REQUEST_TIME_TOO_SKEWED": (
+        "its clock and the clock of this machine differ too much; correct the wrong clock"
+    ),
     r"ExpiredToken": "the session token has expired; renew it",
     r"Unable to load credentials|NoCredentials|Unable to locate credentials": (
-        "there are no keys; set `access_key_env` and `secret_key_env` of `[lake.s3]`, or give AWS's own variables"
+        "no access keys are set; set `access_key_env` and `secret_key_env` of `[lake.s3]`, or AWS's own variables"
     ),
     r"Unable to load region|must specify a region": "the region is not known; set `region` of `[lake.s3]`",
     r"ACCESS_DENIED|AccessDenied|Access Denied|HTTP status code: 403|Status Code: 403|Forbidden": (
-        "it does not allow that (403); the keys need to list, read, write and delete under that prefix"
+        "it refuses access (403); the keys need the rights to list, read, write and delete under that prefix"
     ),
 }
 _CONFLICTS = {
@@ -84,9 +90,9 @@ _MISSING_JAR = re.compile(
     r"No suitable driver.*"
     r"|(ClassNotFoundException|NoClassDefFoundError): (software.amazon|org.(sqlite|postgres|apache.iceberg)).*"
 )
-_JARS = "give it to `spark-submit --jars` (src/retable/jars.sha256 lists all of them)"
+_JARS = "add it with `spark-submit --jars` (src/retable/jars.sha256 lists all needed jars)"
 _GONE = re.compile(r"An error occurred while calling \S+$")
-"""Py4J's whole message if the JVM did not answer; for an error inside the JVM the message is longer."""
+"""Py4J's whole message if the JVM did not answer. For an error inside the JVM, the message is longer."""
 
 _NO_HEAP = re.compile(r"java\.lang\.OutOfMemoryError.*")
 _MEMORY = '`PYSPARK_SUBMIT_ARGS="--driver-memory 4g pyspark-shell"`, or `spark.driver.memory` if spark-submit starts it'
@@ -96,14 +102,14 @@ _NOT_THERE = re.compile(r"NotFoundException: (?:Failed to open input stream for 
 _SHORT = re.compile(r"RuntimeIOException: Failed to fetch file: (.+)")
 _UNOPENED = re.compile(r"RuntimeIOException: Failed to open file: (.+)")
 _AVRO = re.compile(r"iceberg\.(?:shaded\.org\.apache\.)?avro\.")
-"""The reader of manifests and manifest lists; it can fail with any error if their bytes are damaged."""
+"""The Java package that reads manifests and manifest lists. It can raise any error if their bytes are damaged."""
 
 _DAMAGED = re.compile(
     r"ParquetDecodingException: .*|can not read class \S+(?:PageHeader|FileMetaData).*"
     r"|ZstdIOException: .*|.* is not a Parquet file.*"
 )
 _READING = re.compile(r"iceberg\.spark\.source\.BaseReader\.next|parquet\.hadoop\.ParquetFileReader\.")
-"""The readers of data files; they can fail with any error if a footer is damaged."""
+"""The Java classes that read data files. They can raise any error if a footer is damaged."""
 _CAUSE = "Caused by: "
 _DISK = re.compile(
     r"No space left on device|Read-only file system|Permission denied|Mkdirs failed|Input/output error"
@@ -113,7 +119,10 @@ _DISK = re.compile(
 
 @contextmanager
 def explained(lake: LakeSettings) -> Iterator[None]:
-    """Turn a failure of the catalog or of its files into an error that says what to do."""
+    """Turn an error of pyiceberg, the catalog's database or the storage into a Retable error that says what to do.
+
+    Other errors are raised as they are.
+    """
     try:
         yield
     except RetableError:
@@ -144,7 +153,10 @@ def explained(lake: LakeSettings) -> Iterator[None]:
 
 @contextmanager
 def spark_explained(lake: LakeSettings) -> Iterator[None]:
-    """Do the same for Spark, whose failures are recognized by their text; a failure unrelated to the lake stays."""
+    """Turn an error of Spark, the catalog or the storage into a Retable error that says what to do.
+
+    Spark's errors are recognized by their text. Other errors are raised as they are.
+    """
     try:
         with explained(lake), _alive():
             yield
@@ -159,7 +171,7 @@ def spark_explained(lake: LakeSettings) -> Iterator[None]:
 
 @contextmanager
 def _alive() -> Iterator[None]:
-    """Turn the failures that a dead JVM causes into SparkDied; Python sees them as network failures."""
+    """Turn the errors that a dead JVM causes into SparkDied. Python sees these errors as network errors."""
     try:
         yield
     except Exception as failure:  # Py4J's errors have no class in common with sockets; any other is raised again
@@ -169,7 +181,7 @@ def _alive() -> Iterator[None]:
 
 
 def spark_died() -> SparkDied:
-    """The error if Spark's process is gone."""
+    """Return the error for a Spark process that has ended unexpectedly."""
     return SparkDied(
         "Spark died (`dmesg` shows if it ran out of memory); nothing is lost: run the same command again. If it dies "
         f"again, free memory on the machine, or set how much memory Spark takes: {_MEMORY}"
@@ -206,7 +218,10 @@ def _translate_text(lake: LakeSettings, text: str) -> RetableError | None:
 
 
 def _damaged(text: str) -> DamagedFile | None:
-    """Find a data file that Spark cannot read; if its pages are damaged, only Spark's log has its name."""
+    """Return the error for a file that Spark could not read because it is damaged or missing; else None.
+
+    If a page of a data file is damaged, only Spark's log names the file.
+    """
     # Java also reports problems of the disk as a file "not found" or as a failed read.
     if "does not exist" in text and (gone := _NOT_THERE.search(text)):
         return missing_file(gone[1].strip())
@@ -214,21 +229,25 @@ def _damaged(text: str) -> DamagedFile | None:
         return damaged_file(short[1].strip(), "it is too short")
     if _AVRO.search(text) and not _DISK.search(text):
         if unopened := _UNOPENED.search(text):
-            return damaged_file(unopened[1].strip(), "it is not a list of files")
-        return DamagedFile(f"a list of files of the lake is damaged: {text.splitlines()[0]}; {RESTORE}")
+            return damaged_file(unopened[1].strip(), "it is not a manifest or manifest list")
+        return DamagedFile(f"a manifest or manifest list of the lake is damaged: {text.splitlines()[0]}; {RESTORE}")
     damaged = _DAMAGED.search(text)
     if damaged or (_READING.search(text) and not _DISK.search(text)):
         lines = text.splitlines()
         causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
         why = damaged[0].strip() if damaged else [lines[0], *causes][-1]
         return DamagedFile(
-            f'a file of the lake is damaged: {why}; Spark names it above, after "Error reading file(s)"; {RESTORE}'
+            f"a file of the lake is damaged: {why}; Spark's log above names the file after "
+            f'"Error reading file(s)"; {RESTORE}'
         )
     return None
 
 
 def _worker_said(name: str, message: str) -> RetableError | None:
-    """The Retable error that a worker of Spark raised; only its text arrives here."""
+    """Return the Retable error that a worker of Spark raised, made again from its class name and its message.
+
+    Return None if `name` is not a Retable error.
+    """
     kind = getattr(errors, name, None)
     if not (isinstance(kind, type) and issubclass(kind, RetableError)):
         return None
@@ -237,7 +256,7 @@ def _worker_said(name: str, message: str) -> RetableError | None:
 
 
 def _places(lake: LakeSettings) -> Iterator[tuple[str, object, dict[str, str]]]:
-    """The remote components of a lake, each with the remedies for its messages."""
+    """Yield the remote components of a lake: `catalog` or `warehouse`, its address, and its remedies by pattern."""
     match lake.catalog:
         case PostgresCatalog():
             yield "catalog", lake.catalog, _POSTGRES
@@ -254,7 +273,7 @@ def _is_remote(lake: LakeSettings) -> bool:
 
 
 def _translate_aws(lake: LakeSettings, failure: Exception) -> RetableError | None:
-    """Translate an error of boto3 from Glue: it has a code, or there was no answer."""
+    """Translate an error of boto3, with which pyiceberg calls the Glue catalog. Return None for any other error."""
     if not type(failure).__module__.startswith(("botocore", "boto3")):
         return None
     text = f"{type(failure).__name__}: {failure}"
@@ -273,8 +292,8 @@ def _line_with(pattern: str, text: str) -> str:
 
 def _away(lake: LakeSettings, what: str) -> Unavailable:
     return Unavailable(
-        f"the catalog {lake.catalog} or the warehouse {lake.warehouse} did not answer: {what}; nothing is lost, run it "
-        f"again when both are up"
+        f"the catalog {lake.catalog} or the warehouse {lake.warehouse} did not answer: {what}; nothing is lost; run "
+        f"the command again when both answer"
     )
 
 
@@ -283,7 +302,7 @@ def _rest_fault(lake: LakeSettings, what: str) -> RetableError:
         return EnvironmentFault(f"the catalog {lake.catalog}: {remedy}")
     if _AWAY.search(what) or "ConnectionError" in what or "Timeout" in what:
         return _away(lake, what)
-    return EnvironmentFault(f"the catalog {lake.catalog} says: {what}; see its own log")
+    return EnvironmentFault(f"the catalog {lake.catalog} reports an error: {what}; see the log of its server")
 
 
 def _file_fault(lake: LakeSettings, what: str) -> RetableError:

@@ -1,8 +1,9 @@
-"""The record of a lake in its warehouse and in its catalog, and the meaning of a difference between the two.
+"""The record of a lake, which is both in its warehouse and in its catalog, and the comparison of the two records.
 
-Either may be lost, restored from a copy, or copied without the other. So each has the lake's id and the number of its
-newest run, and every process that opens a lake compares the two before it writes or removes anything. The catalog is
-written first: a catalog ahead of the warehouse is healthy, because a run may have died between the two writes.
+A catalog or a warehouse may be lost, restored from a copy, or copied without the other. So both have a record with the
+lake's ID and the number of its newest run. Every process that opens a lake compares the records before it writes or
+removes anything. A run writes the catalog's record first. So a higher number in the catalog is no error: a run may
+have died between the two writes.
 """
 
 import json
@@ -19,14 +20,15 @@ from retable.ledger.lake.warehouse import Warehouse
 from retable.settings.lake import LakeSettings
 
 RECORD = "retable-lake.json"
-"""The warehouse's record of the lake: a file directly in the warehouse."""
+"""The name of the file with the warehouse's record of the lake. It is in the top folder of the warehouse."""
 
 LAYOUT, OLDEST_LAYOUT = 2, 1
-"""The layout version that this Retable writes, and the oldest that it reads and that `retable migrate` upgrades. 2:
-cuts and watermark records of changes only, statements in separate tables, rows of ops with their commit."""
+"""The layout version that this Retable writes, and the oldest version that it reads and `retable migrate` upgrades.
+In layout 2, cuts and watermark records have rows only for changes, statements are in separate tables, and rows of ops
+have the number of their commit."""
 
 LEFT_PROPERTY = "retable.left"
-"""Set on a table that was taken out of the catalog on purpose, while its files stay."""
+"""The property of a table that Retable removed from the catalog on purpose, while its files stay in the warehouse."""
 
 _ID, _LAYOUT, _PLACE, _CATALOG, _RUN = (
     f"retable.lake.{name}" for name in ("id", "layout", "warehouse", "catalog", "run.")
@@ -38,10 +40,10 @@ _RECOVER = "`retable recover` makes the catalog again from the warehouse"
 
 @dataclass(frozen=True, slots=True)
 class LakeRecord:
-    """The record of a lake as its warehouse or its catalog has it.
+    """The record of a lake, from its warehouse or from its catalog.
 
-    The lake's id, the version of its layout, the addresses of its warehouse and of its catalog, and the number of its
-    newest run.
+    `place` is the address of the warehouse, `catalog` the address of the catalog, and `run` the number of the newest
+    run.
     """
 
     id: str
@@ -52,7 +54,10 @@ class LakeRecord:
 
 
 def read_record(warehouse: Warehouse) -> LakeRecord | None:
-    """Read the warehouse's record; None if it has none, CatalogMismatch if the file is damaged."""
+    """Read the record of a lake from its warehouse. Return None if the warehouse has no record.
+
+    Raise CatalogMismatch if the file with the record is damaged.
+    """
     content = warehouse.read(RECORD)
     if content is None:
         return None
@@ -69,7 +74,7 @@ def read_record(warehouse: Warehouse) -> LakeRecord | None:
 
 
 def write_record(warehouse: Warehouse, record: LakeRecord) -> None:
-    """Write the warehouse's record atomically."""
+    """Write the record of a lake to its warehouse, atomically."""
     facts = {
         "lake": record.id,
         "layout": record.layout,
@@ -82,7 +87,7 @@ def write_record(warehouse: Warehouse, record: LakeRecord) -> None:
 
 
 def record_of(table: Table) -> LakeRecord:
-    """Read the catalog's record from the table that holds it."""
+    """Return the catalog's record of a lake, from the properties of the loaded table `ops.lake`."""
     properties = table.properties
     runs = [int(name.removeprefix(_RUN)) for name in properties if name.startswith(_RUN)]
     return LakeRecord(
@@ -91,12 +96,12 @@ def record_of(table: Table) -> LakeRecord:
 
 
 def new_record(lake: LakeSettings, run: int = 0) -> LakeRecord:
-    """The record of a new lake at the addresses of these settings."""
+    """Return a record for a new lake, with a new ID and the addresses in these settings."""
     return LakeRecord(str(uuid.uuid4()), LAYOUT, str(lake.warehouse), str(lake.catalog), run)
 
 
 def to_properties(record: LakeRecord) -> dict[str, str]:
-    """Render a record as table properties for the catalog."""
+    """Return the table properties that represent a record in the catalog."""
     return {
         _ID: record.id,
         _LAYOUT: str(record.layout),
@@ -107,10 +112,11 @@ def to_properties(record: LakeRecord) -> dict[str, str]:
 
 
 def count_run(load: Callable[[], Table], above: int = 0) -> LakeRecord:
-    """Give the next run its number in the catalog, one that is higher than `above`.
+    """Record a new run number in the catalog, and return the record with it. The number is higher than `above`.
 
-    Each number is a separate property and the highest counts. So a slow writer cannot undo what another writer wrote
-    meanwhile, with any catalog.
+    `load` loads the table with the record. Each number is a separate property, and the highest number counts. So a slow
+    writer cannot undo a higher number of another writer, with any kind of catalog. Raise ConflictError if other runs
+    take numbers first, twenty times.
     """
     for _ in range(_ATTEMPTS):
         table = load()
@@ -119,19 +125,22 @@ def count_run(load: Callable[[], Table], above: int = 0) -> LakeRecord:
         old = [name for name in table.properties if _is_old(name, number)]
         if _changed(table, {f"{_RUN}{number}": "begun"}, old):
             return replace(record, run=number)
-    raise ConflictError(f"the catalog: other runs took their numbers first, {_ATTEMPTS} times; try again")
+    raise ConflictError(f"the run got no number: other runs took their numbers first, {_ATTEMPTS} times; try again")
 
 
 def set_layout(load: Callable[[], Table]) -> None:
-    """Record in the catalog that all tables of the lake have the present layout."""
+    """Record in the catalog that all tables of the lake have the present layout. `load` loads the table `ops.lake`."""
     for _ in range(_ATTEMPTS):
         if _changed(load(), {_LAYOUT: str(LAYOUT)}):
             return
-    raise ConflictError(f"the catalog: other runs wrote its record first, {_ATTEMPTS} times; try again")
+    raise ConflictError(
+        f"the layout of the lake was not recorded: other runs wrote the catalog's record first, {_ATTEMPTS} times; try "
+        f"again"
+    )
 
 
 def _changed(table: Table, properties: Mapping[str, str], removed: Iterable[str] = ()) -> bool:
-    """Change the catalog's record; False if another run changed it first."""
+    """Change properties of the catalog's record. Return False if another run changed the record first."""
     try:
         with table.transaction() as change:
             change.set_properties(dict(properties))
@@ -153,31 +162,32 @@ def compare(
     catalog_is_empty: Callable[[], bool],
     warehouse_has_tables: Callable[[], bool],
 ) -> int:
-    """Give by how many runs the catalog is older than the warehouse: 0 in a healthy lake and in one without records.
+    """Return by how many runs the catalog is older than the warehouse: 0 in a healthy lake, or without records.
 
-    The caller has checked that the warehouse is where its record says (`check_place`). CatalogMismatch if the two do
-    not belong together, or one of them is lost.
+    `warehouse` and `catalog` are the two records; None if there is no record. The caller must call `check_place` first.
+    Raise CatalogMismatch if catalog and warehouse do not belong together, or one of them is lost.
     """
     here = str(lake.warehouse)
     if warehouse is None:
         if catalog is None:
             if catalog_is_empty() and warehouse_has_tables():
                 raise CatalogMismatch(
-                    f"the catalog {lake.catalog} has no tables, but the warehouse {here} has: the catalog was lost, or "
-                    f"the settings name another one; correct `[lake] catalog`, restore the newest backup, or {_RECOVER}"
+                    f"the catalog {lake.catalog} has no tables, but the warehouse {here} has tables: the catalog was "
+                    f"lost, or the settings name another catalog; correct `[lake] catalog`, or restore the newest "
+                    f"backup of the catalog; else {_RECOVER}"
                 )
         elif not is_same_place(catalog.place, here):
             raise CatalogMismatch(
-                f"the catalog {lake.catalog} belongs to the warehouse {catalog.place}, the settings name {here}; "
-                f"correct `[lake] warehouse`; if the files were moved there, put {RECORD} next to them and run "
-                f"`retable recover --as moved`"
+                f"the catalog {lake.catalog} belongs to the warehouse {catalog.place}, but the settings name the "
+                f"warehouse {here}; correct `[lake] warehouse`; if the files were moved to {here}, put {RECORD} there, "
+                f"too, and run `retable recover --as moved`"
             )
         return 0
     if catalog is None:
-        state = "has no tables" if catalog_is_empty() else "does not know this lake"
+        state = "has no tables" if catalog_is_empty() else "has no record of this lake"
         raise CatalogMismatch(
             f"the catalog {lake.catalog} {state}, but the warehouse {here} has {warehouse.run:,} runs: the catalog was "
-            f"lost or replaced, or the settings name another one; correct `[lake] catalog`, or {_RECOVER}",
+            f"lost or replaced, or the settings name another catalog; correct `[lake] catalog`; else {_RECOVER}",
             runs=warehouse.run,
         )
     if catalog.id != warehouse.id:
@@ -189,15 +199,15 @@ def compare(
 
 
 def older(lake: LakeSettings, runs: int) -> str:
-    """The message that the catalog is older than the warehouse, and what that means."""
+    """Return the message for a catalog that is `runs` runs older than its warehouse."""
     return (
         f"the catalog {lake.catalog} is older than the warehouse {lake.warehouse} by {runs:,} runs: it was restored "
-        f"from a copy, and does not know the newest tables and rows; {_RECOVER}"
+        f"from a copy, and does not have the newest tables and rows; {_RECOVER}"
     )
 
 
 def too_old(lake: LakeSettings, layout: int) -> str:
-    """The message that a lake has an older layout, and how to upgrade it."""
+    """Return the message for a lake that has an older layout version. It says how to upgrade the lake."""
     return (
         f"the lake at {lake.warehouse} was written by an older Retable (layout {layout}, this one writes {LAYOUT}); it "
         f"can be read as it is; `retable migrate` upgrades it, `retable migrate --dry-run` shows how much work that is"
@@ -205,7 +215,7 @@ def too_old(lake: LakeSettings, layout: int) -> str:
 
 
 def is_same_place(one: str, other: str) -> bool:
-    """Whether two addresses are the same folder, by any path, or the same prefix of a bucket."""
+    """Return whether two addresses mean the same folder (also if the paths differ) or the same prefix of a bucket."""
     if one == other:
         return True
     try:
@@ -215,17 +225,20 @@ def is_same_place(one: str, other: str) -> bool:
 
 
 def check_place(record: LakeRecord, here: str) -> None:
-    """Check that a warehouse's record names this storage location, and a layout that this Retable knows."""
+    """Check the warehouse's record of the warehouse at the address `here`.
+
+    Raise CatalogMismatch if the record names another address, or a newer layout than this Retable supports.
+    """
     if record.layout > LAYOUT:
         raise CatalogMismatch(
-            f"the lake at {here} was written by a newer Retable (layout {record.layout}, this one knows {LAYOUT}); "
-            f"install that version",
+            f"the lake at {here} was written by a newer Retable (layout {record.layout}, this one supports {LAYOUT}); "
+            f"install the newer version",
             layout=record.layout,
         )
     if not is_same_place(record.place, here):
         raise CatalogMismatch(
             f"the lake at {here} was copied or moved from {record.place}, and its tables still name their files there; "
-            f"run `retable recover --as moved` if this is the only one left, `retable recover --as copy` if both stay "
-            f"in use",
+            f"run `retable recover --as moved` if the lake is now only here, or `retable recover --as copy` if both "
+            f"lakes stay in use",
             place=record.place,
         )

@@ -1,7 +1,7 @@
-"""Read tables of many small files, and cache the files in the process: a data file never changes.
+"""Read tables that have many small files, such as the ops tables, and cache these files in the memory of the process.
 
-The record of a day is hundreds of files of some kilobytes. To open one takes longer than to plan a whole scan, and one
-run reads the same files again and again.
+A day adds hundreds of files of some kilobytes to the ops tables. Opening one file takes longer than planning a whole
+scan, and a run reads the same files many times. A cached file is never outdated, because data files do not change.
 """
 
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ _keeping = Lock()
 
 
 def planned(table: Table, condition: BooleanExpression) -> list[tuple[FileScanTask, int]]:
-    """The files that a scan of a table reads, each with the number of the commit that added it, oldest first."""
+    """Return the files that a scan of a table reads, each with the sequence number of its commit, oldest first."""
     snapshot, numbers = table.current_snapshot(), dict[str, int]()
     if snapshot is None:
         return []
@@ -63,10 +63,10 @@ def planned(table: Table, condition: BooleanExpression) -> list[tuple[FileScanTa
 
 
 def read_rows(table: Table, condition: BooleanExpression, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read the rows of a scan in the order of their commits; a file holds its rows newest first.
+    """Read the rows of a table that satisfy a condition, in the order of their commits.
 
-    The commit of a row is the number in its column `committed`; if that is empty or missing, it is the commit of the
-    file. `columns`: give only these; of large files no others are read.
+    The commit of a row is the number in its column `committed`. If this is null or missing, it is the commit of its
+    file. In a file, the newest row comes first. `columns` are the columns to return. If it is None, all are returned.
     """
     schema, number = table.schema(), table.metadata.current_schema_id
     asked = [field.name for field in schema.fields] if columns is None else [*columns]
@@ -105,7 +105,7 @@ def read_rows(table: Table, condition: BooleanExpression, columns: Sequence[str]
 
 
 def _read_small(table: Table, task: FileScanTask, wanted: list[_Column]) -> pa.Table:
-    """Read a file directly if it has the table's columns; this takes a third of the time of a scan."""
+    """Read a whole file. If it has exactly the table's columns, read it directly, in a third of a scan's time."""
     path = task.file.file_path
     with open_parquet(table.io, path) as file:
         if _columns_of(file.schema_arrow) == wanted:
@@ -116,13 +116,13 @@ def _read_small(table: Table, task: FileScanTask, wanted: list[_Column]) -> pa.T
 
 
 def _columns_of(schema: pa.Schema) -> list[_Column]:
-    """The columns by name, field id and type; Arrow's large types count as the normal ones with the same values."""
+    """Return name, field ID and type of each column. Arrow's large types become the normal types."""
     plain = _pyarrow_schema_ensure_small_types(schema)
     return [(field.name, field.metadata, field.type) for field in plain]
 
 
 def numbered(rows: pa.Table, commit: int) -> pa.Table:
-    """Rows of a file with the commit of each row; a row without one gets the commit of the file."""
+    """Return the rows of a file with the column `committed` filled: a row without a commit gets that of the file."""
     if COMMITTED not in rows.column_names:
         return rows.append_column(COMMITTED, pa.array([commit] * rows.num_rows, pa.int64()))
     at = rows.column_names.index(COMMITTED)
@@ -130,6 +130,6 @@ def numbered(rows: pa.Table, commit: int) -> pa.Table:
 
 
 def _is_kept(task: FileScanTask) -> bool:
-    """Whether a file is small and has no deleted rows; rows of a file may be deleted at any time."""
+    """Return whether a file may be cached: it is small and has no deleted rows."""
     is_small = task.file.file_size_in_bytes <= SMALL and task.file.record_count <= _SMALL_ROWS
     return is_small and not task.delete_files

@@ -1,4 +1,4 @@
-"""A catalog in a database: read its rows, and open it with a password."""
+"""Iceberg catalogs in a SQL database: read the row of each table, and open a PostgreSQL catalog with a password."""
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
@@ -10,14 +10,14 @@ from retable.settings.load import CATALOG, read_variable
 
 
 def rows_by_name(catalog: SqlCatalog) -> dict[str, IcebergTables]:
-    """Give the row of each table, by `namespace.table`, from one query, even if the table's metadata cannot be read."""
+    """Return the catalog's row of each table, by `namespace.table`, with one query. No metadata file is read."""
     with Session(catalog.engine) as session:
         rows = session.scalars(select(IcebergTables).where(IcebergTables.catalog_name == catalog.name))
         return {f"{row.table_namespace}.{row.table_name}": row for row in rows}
 
 
 def postgres_catalog(lake: LakeSettings, properties: dict[str, str]) -> Catalog:
-    """Open a catalog in PostgreSQL; its password is in no property, because properties go to Spark's workers."""
+    """Open a catalog in PostgreSQL. The password is not in its properties, which are sent to Spark's workers."""
 
     class Connected(SqlCatalog):
         def _init_catalog(self) -> None:

@@ -14,9 +14,10 @@ _SWITCHES, _BETWEEN_SECONDS, _CLOSING_SECONDS = 100, 0.05, 1
 
 
 def address_to_read(file: Path) -> str | None:
-    """Give the address with which pyiceberg reads a catalog's file, None if it has no catalog; nothing is created.
+    """Return the address with which pyiceberg opens a catalog's file to read. Nothing is created.
 
-    EnvironmentFault if a disk is read-only and a killed run left commits in the write-ahead log.
+    Return None if the file does not exist or has no catalog in it. Raise EnvironmentFault if it is a folder, or if the
+    disk is read-only and the write-ahead log of a killed run still has commits.
     """
     if not file.exists():
         return None
@@ -37,7 +38,10 @@ def address_to_read(file: Path) -> str | None:
 
 
 def use_write_ahead_log(file: Path) -> None:
-    """Switch a catalog to WAL, so that readers do not block a writer; EnvironmentFault if it cannot be written."""
+    """Switch a catalog's file to SQLite's WAL mode, so that readers do not block a writer.
+
+    Raise EnvironmentFault if the file cannot be written, or its disk does not support this mode.
+    """
     if file.exists() and not _is_writable(file):
         raise EnvironmentFault(
             f"the catalog {file} cannot be written; check who owns it and its folder, and that its disk is not mounted "
@@ -48,19 +52,22 @@ def use_write_ahead_log(file: Path) -> None:
     if mode != "wal":
         raise EnvironmentFault(
             f"the catalog {file} cannot use a write-ahead log (SQLite says {mode!r}); "
-            f"put it on a local disk, not on a network one"
+            f"put it on a local disk, not on a network disk"
         )
 
 
 def empty_write_ahead_log(file: Path) -> None:
-    """Write the content of the write-ahead log into the file, unless another process uses the file."""
+    """Move the content of the write-ahead log into the catalog's file, unless another process uses the file."""
     if file.exists():
         with suppress(sqlite3.Error), closing(sqlite3.connect(file, timeout=_CLOSING_SECONDS)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def back_up(file: Path, to: Path) -> None:
-    """Write a consistent copy of a catalog's file, even while others write to it; InvalidSetting if `to` exists."""
+    """Write a consistent copy of a catalog's file to `to`, even while other processes write to the catalog.
+
+    Raise InvalidSetting if `to` exists.
+    """
     if to.exists():
         raise InvalidSetting(f"{to} exists already; name a file that does not exist")
     to.parent.mkdir(parents=True, exist_ok=True)
@@ -75,12 +82,15 @@ def back_up(file: Path, to: Path) -> None:
 
 
 def _is_writable(file: Path) -> bool:
-    """Whether SQLite may write a file and the log next to it; on a read-only disk it may not."""
+    """Return whether this user may write the file and create the write-ahead log in the same folder."""
     return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> str:
-    """Switch, and give the resulting mode; SQLite does not wait if another process switches at the same moment."""
+    """Switch to WAL mode, and return the resulting journal mode.
+
+    SQLite does not wait if another process switches at the same moment, so this function tries again.
+    """
     for _ in range(_SWITCHES):
         with suppress(sqlite3.OperationalError):
             return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])

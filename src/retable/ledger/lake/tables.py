@@ -1,6 +1,6 @@
-"""The columns of the system tables: bronze, silver, statements, quarantine and ops.
+"""The columns, partitions and properties of the system tables: bronze, silver, statements, quarantine and ops.
 
-A system table is append-only or overwritten by whole partitions, and its partitions are plain columns.
+Retable appends to a system table, or overwrites whole partitions. All partition fields are identity transforms.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,8 @@ LAYOUT_PROPERTY = "retable.layout"
 """The property of a table of ops that names the layout version of its rows."""
 
 COMMITTED = "committed"
-"""The column of a table of ops with the number of a row's commit; if it is empty, the file's commit counts."""
+"""The column of an ops table with the sequence number of the commit that added the row. If it is null, the row was
+added by the commit that added its file."""
 
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXTS = pa.list_(pa.string())
@@ -28,7 +29,7 @@ _SOURCE_TABLE = {"database": pa.string(), "schema": pa.string(), "table": pa.str
 
 @dataclass(frozen=True, slots=True)
 class SystemTable:
-    """The shape of one system table: its columns, its partition columns, its table properties."""
+    """The definition with which a system table is created: its columns, its partition columns and its properties."""
 
     columns: pa.Schema
     partitions: tuple[str, ...]
@@ -53,8 +54,8 @@ BRONZE = SystemTable(
         }
     ),
     ("window",),
-    # A window is one partition: distributing by partition would land it through a single task. Without a named codec,
-    # Spark compresses the files of a table that pyiceberg made with gzip, in Java.
+    # A window is one partition, so distributing by partition would land it with a single task. If a table that
+    # pyiceberg made names no codec, Spark compresses its files with gzip, in Java.
     {
         "write.distribution-mode": "none",
         "write.spark.fanout.enabled": "true",
@@ -108,7 +109,8 @@ STATEMENTS = SystemTable(
 )
 
 SAME_STATEMENTS = "retable.same-statements"
-"""Set on a snapshot of silver with the same statements as the previous one: files were rewritten, or rows dropped."""
+"""The property of a snapshot of silver that has the same DDL statements as the snapshot before it. Such a snapshot only
+rewrote files or dropped rows."""
 
 QUARANTINE = SystemTable(
     pa.schema(
@@ -125,8 +127,8 @@ QUARANTINE = SystemTable(
     ("stage", "window"),
 )
 
-# An append to ops that lost a race is repeated, except an append that was decided from the rows that it found
-# (`append_to_loaded`).
+# pyiceberg repeats an append to ops if another process committed first. It does not repeat an append that depends on
+# the rows that the writer read (`append_to_loaded`).
 _REPEATED = {"commit.retry.num-retries": "20", "commit.retry.max-wait-ms": "2000"}
 
 
@@ -134,7 +136,7 @@ _REPEATED = {"commit.retry.num-retries": "20", "commit.retry.max-wait-ms": "2000
 _MERGED = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "16"}
 
 
-# After upkeep a year of windows is one file; a reader of one window, or of windows as a whole, opens few groups.
+# After upkeep, a year of windows is in one file. With small row groups, a read of one window opens few of them.
 _GROUPED = {"write.parquet.row-group-limit": "16384"}
 
 
@@ -301,7 +303,10 @@ _LAYERS = {"bronze": BRONZE, "silver": SILVER, "statements": STATEMENTS, "quaran
 
 
 def system_table(name: str) -> SystemTable:
-    """Give the shape of a source's table of bronze, silver, statements or quarantine, or of a table of `ops`."""
+    """Return the definition of a system table by its name, such as `bronze.<source>` or `ops.ledger`.
+
+    Raise NotFound if it is not the name of a system table.
+    """
     layer = name.partition(".")[0]
     shape = LAKE if name == LAKE_TABLE else _LAYERS.get(layer) or OPS.get(name)
     if shape is None:

@@ -1,4 +1,4 @@
-"""The files of a warehouse as they are stored, read without a catalog: in a local folder or in a bucket."""
+"""Read and write the files of a warehouse without a catalog. The warehouse is a local folder or a bucket."""
 
 import os
 import re
@@ -21,20 +21,20 @@ from retable.settings.lake import LakeSettings
 from retable.settings.load import read_variable
 
 NAME_PROPERTY = "retable.name"
-"""The property with a table's name, so that a catalog can be made again from the tables."""
+"""The table property with the name of the table. With it, a lost catalog can be made again from the warehouse."""
 
 LAKE_TABLE = "ops.lake"
-"""The catalog's record of the lake: a table without rows, with the record in its properties."""
+"""The name of the table with the catalog's record of the lake. It has no rows; the record is in its properties."""
 
 LAYERS = ("ops", "bronze", "silver", "statements", "quarantine", "gold")
-"""The folders of a warehouse; each has one folder for each table, and its name does not contain the table's name."""
+"""The folders of a warehouse. Each has one folder for each of its tables, named by a UUID and not by the table."""
 
 _METADATA = re.compile(r"v?(\d+)(-[^/]*)?\.metadata\.json(\.gz)?|v?(\d+)(-[^/]*)?\.gz\.metadata\.json")
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataFile:
-    """One metadata file of a table; `version` is the number in its name, which increases by one with every commit."""
+    """A metadata file of a table. `version` is the number in its name; it increases by one with each commit."""
 
     address: str
     version: int
@@ -42,22 +42,25 @@ class MetadataFile:
 
 @dataclass(frozen=True, slots=True)
 class TableFolder:
-    """The folder of one table: its address, and its metadata files, the newest version first."""
+    """The folder of one table: its address and its metadata files, with the newest version first."""
 
     address: str
     metadata: tuple[MetadataFile, ...]
 
     @property
     def newest(self) -> tuple[MetadataFile, ...]:
-        """The metadata files of the highest version; two files if two writers met and one lost."""
+        """The metadata files of the highest version: several if two writers wrote it, and only one committed."""
         return tuple(file for file in self.metadata if file.version == self.metadata[0].version)
 
 
 class Warehouse:
-    """The warehouse of these settings; nothing is created before the first write."""
+    """Access to the files of a warehouse. Nothing is created before the first write."""
 
     def __init__(self, lake: LakeSettings, address: str | None = None) -> None:
-        """Open the warehouse of these settings, or one at another address with the same access."""
+        """Open the warehouse of these settings.
+
+        If `address` is set, open the warehouse at this address instead, with the credentials of the settings.
+        """
         self.address = address or str(lake.warehouse)
         self.io = cast(PyArrowFileIO, load_file_io(lake.pyiceberg(read_variable), self.address))
         scheme, host, self._root = PyArrowFileIO.parse_location(self.address)
@@ -65,11 +68,11 @@ class Warehouse:
         self._files = self.io.fs_by_scheme(scheme, host)
 
     def has(self, address: str) -> bool:
-        """Whether an address is in this warehouse."""
+        """Return whether a file or folder with this address is inside this warehouse."""
         return plain_path(address).startswith(f"{self._root.rstrip('/')}/")
 
     def read(self, name: str) -> bytes | None:
-        """Read a file directly in the warehouse; None if it does not exist."""
+        """Read a file in the top folder of the warehouse. Return None if it does not exist."""
         path = f"{self._root}/{name}"
         if self._files.get_file_info(path).type != FileType.File:
             return None
@@ -77,7 +80,7 @@ class Warehouse:
             return bytes(stream.read())
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file directly in the warehouse, atomically."""
+        """Write a file in the top folder of the warehouse, atomically."""
         path = f"{self._root}/{name}"
         if not self._is_local:
             with self._files.open_output_stream(path) as stream:
@@ -95,7 +98,7 @@ class Warehouse:
             part.unlink(missing_ok=True)
 
     def tables(self) -> Iterator[TableFolder]:
-        """Give the folder of every table that has metadata, layer by layer."""
+        """Yield the folder of every table that has metadata files, layer by layer."""
         for layer in LAYERS:
             for folder in self._list(f"{self._root}/{layer}"):
                 if folder.type == FileType.Directory:
@@ -104,19 +107,22 @@ class Warehouse:
                         yield found
 
     def table(self, address: str) -> TableFolder | None:
-        """Give the folder of one table by its address; None if it has no metadata."""
+        """Return the folder of the table at this address. Return None if it has no metadata files."""
         files = self._metadata_of(address)
         return TableFolder(address, files) if files else None
 
     def files(self, address: str) -> Iterator[tuple[str, datetime]]:
-        """Give every file below a folder: its path in the storage, and when it was written."""
+        """Yield the path and the modification time of every file below a folder."""
         _, _, path = PyArrowFileIO.parse_location(address)
         for file in self._files.get_file_info(FileSelector(path, recursive=True, allow_not_found=True)):
             if file.type == FileType.File:
                 yield str(file.path), file.mtime
 
     def take(self, other: "Warehouse", path: str, to: str) -> bool:
-        """Copy a file of another warehouse to a path in this one; False if the file does not exist."""
+        """Copy the file at `path` in another warehouse to the path `to` in this warehouse.
+
+        Return False if the file does not exist.
+        """
         if other._files.get_file_info(path).type != FileType.File:
             return False
         self._files.create_dir(to.rpartition("/")[0], recursive=True)
@@ -128,7 +134,7 @@ class Warehouse:
         self._files.delete_file(path)
 
     def metadata(self, file: MetadataFile) -> TableMetadata | None:
-        """Read a metadata file; None if it is damaged or missing."""
+        """Read a metadata file. Return None if it is damaged or missing."""
         try:
             return FromInputFile.table_metadata(self.io.new_input(file.address))
         except DamagedFile:
@@ -149,12 +155,12 @@ class Warehouse:
 
 
 def plain_path(address: str) -> str:
-    """The path of an address in the storage, without a scheme."""
+    """Return the path of an address without its scheme, such as `file:` or `s3:`, and without a slash at its end."""
     return str(PyArrowFileIO.parse_location(address)[2]).rstrip("/")
 
 
 def has_tables(warehouse: Warehouse) -> bool:
-    """Whether a warehouse has a table besides the lake's record, which the very first run creates before all others."""
+    """Return whether a warehouse has any table except `ops.lake`, which the first run creates before all others."""
     for folder in warehouse.tables():
         metadata = warehouse.metadata(folder.newest[0])
         if metadata is None or metadata.properties.get(NAME_PROPERTY) != LAKE_TABLE:

@@ -1,4 +1,4 @@
-"""Addresses of a lake that was moved, and atomic reads and writes of its files."""
+"""Translate addresses of files in a lake that was moved, and read and write its files as a whole."""
 
 import os
 import shutil
@@ -18,17 +18,17 @@ _BESIDE = ".relocating"
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The old and the new location of a lake's folder: `old/x` became `new/x`."""
+    """A move of a lake's folder from the address `old` to the address `new`. Call it to translate an address."""
 
     old: str
     new: str
 
     @classmethod
     def of(cls, old: str, new: str, inside: str) -> Self:
-        """Make a move, and check it with a file under the new folder.
+        """Make a move, and check it. `inside` is the address of any file under the new folder.
 
-        If a folder was moved into or out of itself, and the tables' own folders repeat the name between the two, an
-        address has two meanings: such a move is refused.
+        Raise InvalidSetting if `inside` is not under the new folder. Also raise it if one folder contains the other,
+        and an address could therefore belong to the old or to the new folder.
         """
         move = cls(old.rstrip("/"), new.rstrip("/"))
         if not move.has_arrived(inside):
@@ -42,7 +42,7 @@ class Move:
         return move
 
     def __call__(self, address: str) -> str:
-        """Give the present address of a file; an address outside the old folder stays."""
+        """Return the present address of a file. An address outside the old folder stays as it is."""
         rest = _rest(address, self.old)
         if rest is None or (_rest(self.new, self.old) and self.has_arrived(address)):
             return address
@@ -50,17 +50,17 @@ class Move:
         return f"{scheme if self.new.startswith('/') else ''}{self.new}{rest}"
 
     def has_arrived(self, address: str) -> bool:
-        """Whether an address is under the new folder."""
+        """Return whether an address is under the new folder, so that it is already translated."""
         return _rest(address, self.new) is not None
 
 
 def plain(address: str) -> str:
-    """Give a local path without `file:`; an address in object storage has one spelling already."""
+    """Return a local path without `file:` or `file://`. Any other address stays as it is."""
     return _split(address)[1]
 
 
 def _rest(address: str, folder: str) -> str | None:
-    """The rest of an address after its folder, from the slash on; None if it is not in the folder."""
+    """Return the part of an address after `folder`, with its first slash. Return None if it is not in the folder."""
     path, start = plain(address), plain(folder)
     if path == start:
         return ""
@@ -76,7 +76,7 @@ def _split(address: str) -> tuple[str, str]:
 
 
 def read_whole(io: FileIO, address: str) -> bytes | None:
-    """Read a file; None if it is missing."""
+    """Return the content of a file. Return None if the file is missing."""
     try:
         with io.new_input(address).open() as stream:
             return stream.read()
@@ -85,9 +85,10 @@ def read_whole(io: FileIO, address: str) -> bytes | None:
 
 
 def write_whole(io: FileIO, address: str, data: bytes) -> None:
-    """Replace a file atomically: after a power loss, or to a reader, it is either the old or the new file.
+    """Replace the content of a file atomically: a reader sees the old or the new content, also after a power loss.
 
-    Hadoop's checksum file next to a local file would be wrong, so it is removed; Hadoop reads a file without one too.
+    Hadoop's checksum file next to a local file would be wrong then, so it is removed. Hadoop can read the file without
+    it.
     """
     path = plain(address)
     if not path.startswith("/"):
@@ -117,7 +118,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def understood(address: str) -> Iterator[None]:
-    """Turn an error about a file's content into one that names the file."""
+    """Turn an error of the `with` block about the content of a file into EnvironmentFault, which names the file."""
     try:
         yield
     except RetableError:

@@ -1,6 +1,6 @@
-"""Change records of an Avro file in place; its header and all unchanged blocks stay the same byte for byte.
+"""Change records of an Avro file. Its header and all blocks without a changed record stay the same, byte for byte.
 
-Values are read as Avro stores them, without logical types: through a library's dates and decimals a value could change,
+Values are read as Avro stores them, without logical types. With dates and decimals of a library, a value could change,
 and a timestamp after the year 9999 would fail.
 """
 
@@ -20,7 +20,10 @@ _END = b"\x00"
 
 
 class _Container:
-    """An Avro file: the bytes before its first block, and the reading and writing of blocks."""
+    """The content of an Avro file: its header (the bytes before the first block), and methods for its blocks.
+
+    `mark` is the sync marker, which follows each block. The methods raise ValueError if the file is damaged.
+    """
 
     def __init__(self, data: bytes) -> None:
         if not data.startswith(_MAGIC):
@@ -36,7 +39,7 @@ class _Container:
         self._records = fastavro.parse_schema({"type": "array", "items": _stored(json.loads(facts["avro.schema"]))})
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Give the number of records of each block, and its bytes as they are stored."""
+        """Yield each block: its number of records, and its bytes as they are stored."""
         end = len(self._stream.getbuffer())
         while self._stream.tell() < end:
             count, size = _read_long(self._stream), _read_long(self._stream)
@@ -52,7 +55,7 @@ class _Container:
         return records
 
     def write(self, records: list[AvroRecord], before: bytes) -> bytes:
-        """Give the bytes of a block; the bytes `before` if its records are unchanged."""
+        """Return the stored bytes of a block with these records. Return `before` if the records are unchanged."""
         stream = io.BytesIO()
         fastavro.schemaless_writer(stream, self._records, records)
         data = stream.getvalue()[len(_long(len(records))) : -len(_END)]
@@ -71,14 +74,17 @@ class _Container:
 
 
 def read_records(data: bytes) -> Iterator[AvroRecord]:
-    """Give the records of an Avro file."""
+    """Yield the records of an Avro file, given its bytes."""
     file = _Container(data)
     for count, stored in file.blocks():
         yield from file.read(count, stored)
 
 
 def change_records(data: bytes, change: Callable[[AvroRecord], None]) -> bytes:
-    """Change every record of an Avro file; the same change of the same file gives the same bytes."""
+    """Call `change` for every record of an Avro file, and return the bytes of the changed file.
+
+    The same change of the same file always returns the same bytes.
+    """
     file = _Container(data)
     parts = [file.header]
     for count, stored in file.blocks():
@@ -91,7 +97,7 @@ def change_records(data: bytes, change: Callable[[AvroRecord], None]) -> bytes:
 
 
 def _stored(schema: Any) -> Any:
-    """A schema without logical types, so that each value is read as it is stored."""
+    """Return an Avro schema without logical types and defaults, so that each value is read as it is stored."""
     if isinstance(schema, list):
         return [_stored(part) for part in schema]
     if isinstance(schema, dict):

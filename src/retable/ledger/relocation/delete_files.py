@@ -14,9 +14,10 @@ _PUFFIN, _TAIL = b"PFA1", 12
 
 
 def move_vectors(data: bytes, move: Move) -> bytes:
-    """Rewrite the addresses of a Puffin file, which are in its footer; the vectors keep their positions in the file.
+    """Return the bytes of a Puffin file with rewritten addresses. The addresses are in the footer.
 
-    The footer is `PFA1`, JSON, the length of the JSON, four bytes of flags, `PFA1` (Iceberg's Puffin specification).
+    The deletion vectors keep their offsets in the file. The footer is `PFA1`, JSON, the length of the JSON, four bytes
+    of flags, `PFA1` (Iceberg's Puffin specification). Raise ValueError if it is not a valid or supported Puffin file.
     """
     if data[:4] != _PUFFIN or data[-4:] != _PUFFIN:
         raise ValueError("it is not a Puffin file")
@@ -39,7 +40,7 @@ def move_vectors(data: bytes, move: Move) -> bytes:
 
 
 def move_positions(data: bytes, move: Move) -> bytes:
-    """Rewrite the addresses of a Parquet file of position deletes, one row group at a time."""
+    """Return the bytes of a Parquet file of position deletes with rewritten addresses; `data` if none changed."""
     source = pq.ParquetFile(pa.BufferReader(data))
     schema = source.schema_arrow
     column = next(at for at, field in enumerate(schema) if _field_id(field) == _FILE_PATH)
@@ -77,10 +78,10 @@ def _move_column(addresses: pa.ChunkedArray, move: Move) -> pa.ChunkedArray:
 
 
 def move_bounds(entry: AvroRecord, move: Move) -> None:
-    """Rewrite the lowest and the highest address in the manifest entry of a position delete file, or drop both.
+    """Rewrite the bounds of the column `file_path` in a position delete file's manifest entry, or remove both bounds.
 
-    If both are under the old folder, all addresses between them are too, and the order stays. A bound may be truncated,
-    and then says nothing about the new folder; a reader without bounds only reads more.
+    If both bounds are in the moved folder, so are all addresses between them, and their order stays the same. A
+    truncated bound may not show its folder; then both are removed. Without bounds, a reader only reads more files.
     """
     bounds = [entry.get(name) or [] for name in ("lower_bounds", "upper_bounds")]
     found = [bound for side in bounds for bound in side if bound["key"] == _FILE_PATH]

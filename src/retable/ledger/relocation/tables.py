@@ -1,7 +1,8 @@
-"""Rewrite all addresses of a table whose files were moved, in place, in everything that its metadata names.
+"""Rewrite all addresses of files in the metadata of a table that was moved, in place.
 
-Iceberg's own action reads the files at their old location, which no longer exists after a move. This module needs only
-the files at their present location, and no JVM.
+This includes metadata files, manifest lists, manifests and delete files. Iceberg's own action reads the files at their
+old location, which no longer exists after a move. This module needs only the files at their present location, and no
+JVM.
 """
 
 import gzip
@@ -33,10 +34,10 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Relocated:
-    """What was done to the files of a table.
+    """The result of rewriting the addresses of a table.
 
-    `written` counts the replaced files. `missing` are files that others name but that do not exist. `outside` are the
-    folders of files that are neither under the old folder nor under the new one; they stay as they are.
+    `written` is the number of replaced files. `missing` are files that the metadata names but that do not exist.
+    `outside` are folders of files that are neither under the old nor under the new folder; their addresses stay.
     """
 
     written: int
@@ -45,11 +46,11 @@ class Relocated:
 
 
 def relocate_table(io: FileIO, metadata_path: str, old: str, new: str) -> Relocated:
-    """Rewrite every address of a table, in place under `new`: `old/x` becomes `new/x`.
+    """Rewrite every address in the metadata of a table: `old/x` becomes `new/x`.
 
-    It may be killed anywhere and run again: a file is replaced as a whole, after all files that it names, and an
-    address under `new` stays. It writes only under `new`, and neither reads nor writes data files. No other process may
-    change the table meanwhile.
+    `metadata_path` is the address of the table's metadata file under `new`. Only files under `new` are written, and
+    data files are neither read nor written. If the function is killed, call it again: each file is replaced as a whole,
+    after all files that it names. No other process may change the table meanwhile.
     """
     work = _Relocation(io, Move.of(old, new, metadata_path))
     work.relocate(plain(metadata_path))
@@ -57,9 +58,10 @@ def relocate_table(io: FileIO, metadata_path: str, old: str, new: str) -> Reloca
 
 
 def addresses(io: FileIO, *metadata_paths: str) -> Iterator[str]:
-    """Give every file that the metadata files of one table name, once, and these metadata files last.
+    """Yield the address of every file that the given metadata files of one table name, each once.
 
-    Local paths come without `file:`. A file that is named may be missing; this is common for older metadata files.
+    The given metadata files come last. Local paths have no `file:`. A file may be missing; this is common for older
+    metadata files.
     """
 
     def read_manifests(path: str) -> list[str]:
@@ -93,7 +95,7 @@ class _Relocation:
     outside: set[str] = field(default_factory=set)
 
     def relocate(self, metadata_path: str) -> None:
-        """Rewrite the leaves first, the metadata file last."""
+        """Rewrite delete files, manifests, manifest lists and metadata files, in this order, the given one last."""
         document = _read_document(self.io, metadata_path)
         lists = set(map(self.move, _named(document, _LISTS)))
         manifests: dict[str, int] = {}
@@ -114,7 +116,10 @@ class _Relocation:
         self._rewrite([metadata_path], self._move_document)
 
     def _rewrite(self, paths: Iterable[str], change: Callable[[str, bytes], bytes]) -> dict[str, int]:
-        """Change files, and give the new size of each; a missing file has no size."""
+        """Change files, and return the new size of each by path. Missing files are not included.
+
+        `change` gets the path and the content of a file, and returns the new content.
+        """
 
         def rewrite(path: str) -> tuple[str, int] | None:
             data = self._read(path)
@@ -135,7 +140,7 @@ class _Relocation:
         }
 
     def _read_deletes(self, path: str) -> dict[str, str]:
-        """The files of a manifest that contain addresses, with their formats."""
+        """Return the position delete files and deletion vectors that a manifest names, with their formats, by path."""
         return {
             plain(self.move(entry["data_file"]["file_path"])): entry["data_file"]["file_format"].upper()
             for entry in _records(path, self._read(path))
@@ -212,7 +217,10 @@ def _records(path: str, data: bytes | None) -> Iterator[AvroRecord]:
 
 
 def _at_once(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
-    """Give the results of some threads in order; further items start as results are taken."""
+    """Call `work` for each item in several threads, and yield the results in the order of the items.
+
+    Only a few items are in work at one time. Further items start when results are taken.
+    """
     with ThreadPoolExecutor(_WRITERS) as threads:
         waiting: deque[Future[_Result]] = deque()
         for item in items:

@@ -1,1 +1,1 @@
-"""Windows: the objects and positions of each, recorded once."""
+"""Windows: assign the objects and positions of a source to windows, and record each window once."""

@@ -1,4 +1,4 @@
-"""The content of each window in silver: whether it changed since a replay."""
+"""Digests of the content of windows in silver, which show whether a window changed since its replay."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -17,9 +17,9 @@ NO_FILES = "empty"
 
 
 def silver_files(lake: Lake, source: str, windows: Collection[str] | None = None) -> dict[str, str]:
-    """Digest, for each window, its data files in silver: another digest means other content.
+    """Return a digest of the data files in silver by window. If the digest changes, the content may have changed.
 
-    `windows`: only these windows.
+    `windows` limits the result to these windows. If it is None, all windows are read.
     """
     table = lake.find(f"silver.{source}")
     snapshot = None if table is None else table.current_snapshot()
@@ -42,7 +42,11 @@ def silver_files(lake: Lake, source: str, windows: Collection[str] | None = None
 def window_contents(
     lake: Lake, source: str, replayed: Mapping[str, str | None], windows: Collection[str] | None = None
 ) -> dict[str, str]:
-    """The same; a window before the horizon has the content with which it was `replayed`."""
+    """Return a digest of the content in silver by window (`silver_files`), also for windows before the horizon.
+
+    Retention dropped files of such windows. They get the digest with which they were replayed. `replayed` has this
+    digest by window.
+    """
     horizon = kept_from(lake, "silver", source)
     gone = {name: content for name, content in replayed.items() if content and is_dropped(name, horizon)}
     return {**silver_files(lake, source, windows), **gone}

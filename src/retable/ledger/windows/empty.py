@@ -1,4 +1,4 @@
-"""Windows in which nothing arrived: the stages have nothing to do, and one ledger row covers many such windows."""
+"""Windows in which no message arrived: no stage runs for them, and one ledger row covers many such windows."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +20,10 @@ _COUNTS: dict[Stage, dict[str, int]] = {
 
 
 def close_empty(lake: Lake, windows: Sequence[Window], run_id: str, now: datetime) -> None:
-    """Write the missing ledger rows of windows in which nothing arrived, as the three stages would."""
+    """Write the ledger rows that windows without messages still lack, as if the three stages had run.
+
+    `windows` are windows of one source, in order.
+    """
     if not windows:
         return
     source = windows[0].source

@@ -1,4 +1,4 @@
-"""Assign objects to windows; the functions are pure, so that their properties can be tested."""
+"""Assign the objects of a `files` source to windows. The functions do not read or write tables."""
 
 import re
 from collections import defaultdict
@@ -18,10 +18,11 @@ _CLOCKS_APART = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """An object as a `files` source lists it.
+    """An object that the folder or bucket of a `files` source contains.
 
-    `modified` is the time from its writer, `changed` the time of its last change in the storage. `etag` digests its
-    first `size` bytes when called; the same key with another etag is another object.
+    `modified` is the modification time that the writer set. `changed` is the time of the last change in the storage.
+    `etag` is a function that reads the first `size` bytes and returns their digest. If the same key has another etag,
+    it is another object.
     """
 
     key: str
@@ -40,11 +41,12 @@ class _Waiting:
 def plan_windows(
     source: FilesSource, recorded: Sequence[Window], found: Iterable[FoundObject], due: datetime, now: datetime
 ) -> list[Window]:
-    """Continue `recorded` by the windows that start before `due`; each object is then in exactly one window.
+    """Return the windows after `recorded` that start before `due`. Each object is then in exactly one window.
 
-    `recorded` must contain, in order, the windows that have a version of a found object, the last window with any
-    object, and the last window. A window takes the remaining objects whose hour is before its end, so a late object
-    goes to the next window. The first window is that of the earliest object, or of `start`.
+    `recorded` must contain, in order: the windows that have an object with the name of a found object, the last window
+    that has any object, and the last window. A window takes all objects that no window has yet and whose time is before
+    the end of the window. So an object that arrives late goes into a later window. The first window contains the time
+    of the earliest object, or the `start` in the settings. Raise InvalidSetting if the settings do not fit.
     """
     waiting = _waiting(source, recorded, found)
     begin = _begin(source, recorded, waiting)
@@ -85,7 +87,11 @@ def _waiting(source: FilesSource, recorded: Sequence[Window], found: Iterable[Fo
 
 
 def _is_recorded(item: FoundObject, versions: Sequence[tuple[SourceObject, datetime]]) -> bool:
-    """Say whether a window has this object; an object that was not touched since its recording is not read."""
+    """Return whether a recorded window has this object.
+
+    `versions` are the recorded objects with the same name, each with the time when it was recorded, oldest first. The
+    object is read only if it was changed after that time.
+    """
     if not versions:
         return False
     newest, recorded_at = versions[-1]
@@ -96,12 +102,12 @@ def _is_recorded(item: FoundObject, versions: Sequence[tuple[SourceObject, datet
 
 
 def is_untouched(item: FoundObject, size: int, recorded_at: datetime) -> bool:
-    """Whether an object was not touched since the newest version of its name, with this size, was recorded."""
+    """Return whether an object has not changed since it was recorded with this size at this time."""
     return item.size == size and item.changed < recorded_at - _CLOCKS_APART
 
 
 def next_ordinal(recorded: Sequence[Window]) -> int:
-    """The number of the window after the last recorded one."""
+    """Return the number of the window that follows the last recorded window; the first window has the number 0."""
     return recorded[-1].ordinal + 1 if recorded else 0
 
 
@@ -113,39 +119,48 @@ def _begin(source: FilesSource, recorded: Sequence[Window], waiting: Collection[
 
 
 def next_start(source: SourceSettings, recorded: Sequence[Window]) -> datetime:
-    """Give the end of the last recorded window; InvalidSetting if the settings give windows another length now."""
+    """Return the start of the next window, which is the end of the last recorded window.
+
+    Raise InvalidSetting if the length of windows (`every`) in the settings is not that of the last recorded window.
+    """
     every = recorded[-1].end - recorded[-1].start
     if every != source.every:
         raise InvalidSetting(
-            f"sources.{source.name}.every is {source.every}, but its recorded windows are {every} long, and "
-            f"this length cannot change; set it back, or give the source a new name"
+            f"sources.{source.name}.every is {source.every}, but the recorded windows of this source are {every} long, "
+            f"and this length cannot change; set `every` back to {every}, or give the source a new name"
         )
     return recorded[-1].end
 
 
 def floor(source: SourceSettings, time: datetime) -> datetime:
-    """Give the start of the window that contains a time."""
+    """Return the start of the window that contains a time."""
     return time - (time - _EPOCH) % source.every
 
 
 def count_windows(source: SourceSettings, begin: datetime, due: datetime, because: str = "") -> int:
-    """Count the windows that start at or after `begin` and before `due`; InvalidSetting if there are too many."""
+    """Return the number of windows that start at or after `begin` and before `due`.
+
+    Raise InvalidSetting if there are too many. `because` is a part of its message: why the source begins at `begin`.
+    """
     count = -((begin - due) // source.every)
     if count > _MOST_WINDOWS:
         raise InvalidSetting(
-            f"the source {source.name} would begin at {begin:%Y-%m-%dT%H:%MZ}{because}, {count} windows ago; set "
-            f"sources.{source.name}.start to the time when it really begins"
+            f"the source {source.name} would begin at {begin:%Y-%m-%dT%H:%MZ}{because}, and get {count} windows, which "
+            f"is too many; set sources.{source.name}.start to the time of its first message"
         )
     return count
 
 
 def _because(waiting: Collection[_Waiting]) -> str:
     oldest = min(waiting, key=lambda one: one.hour, default=None)
-    return f" because of {oldest.item.key!r} (see `hour`)" if oldest else ""
+    return f" because of the time of the object {oldest.item.key!r} (see the setting `hour`)" if oldest else ""
 
 
 def _hour(source: FilesSource, item: FoundObject) -> datetime:
-    """Give the time of an object: from its name, in UTC, else its modification time."""
+    """Return the time of an object: from its name, in UTC, if the setting `hour` matches it; else its `modified` time.
+
+    Raise InvalidSetting if the matched text is not a time.
+    """
     match = linear_pattern(source.hour).search(item.key) if source.hour else None
     text = match[1] if match else None
     if text is None:
@@ -155,6 +170,6 @@ def _hour(source: FilesSource, item: FoundObject) -> datetime:
         return datetime.strptime(digits.ljust(12, "0")[:12], "%Y%m%d%H%M").replace(tzinfo=UTC)
     except ValueError:
         raise InvalidSetting(
-            f"sources.{source.name}.hour finds {text!r} in the name {item.key!r}, which is not an hour such as "
-            f"2026-03-01T05; correct the pattern, or rename the object"
+            f"sources.{source.name}.hour finds {text!r} in the object name {item.key!r}; this text is not an hour such "
+            f"as 2026-03-01T05; correct the pattern, or rename the object"
         ) from None

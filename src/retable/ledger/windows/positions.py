@@ -1,4 +1,4 @@
-"""Assign the positions of a log to windows; the functions are pure, so that their properties can be tested."""
+"""Assign the offsets of Kafka partitions to windows. The functions do not read or write tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,15 @@ PartitionAddress = tuple[str, int]
 """A topic and a partition."""
 
 _FIRST_YEAR = datetime(2000, 1, 1, tzinfo=UTC)
-"""An earlier stamp, such as the epoch itself, is a producer's mistake, and does not show where a source begins."""
+"""A message with an earlier timestamp, such as 1970-01-01, is a producer's mistake. It does not show when a source
+begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPartition:
-    """A partition as the brokers report it now, with positions from `low` to before `end`.
+    """A Kafka partition as the brokers report it now. Its offsets are from `low` to before `end`.
 
-    `end` is the last stable offset: later positions may still belong to an open transaction.
+    `end` is the last stable offset: later messages may still belong to an open transaction.
     """
 
     topic: str
@@ -36,22 +37,23 @@ class FoundPartition:
 
 @dataclass(frozen=True, slots=True)
 class Stamped:
-    """A position that holds a message, and the broker's stamp of it."""
+    """The offset of a message (`position`), and the timestamp that the broker gives the message (`time`)."""
 
     position: int
     time: datetime
 
 
 Search = Callable[[datetime, Mapping[PartitionAddress, int]], Mapping[PartitionAddress, Stamped]]
-"""Find in each of these partitions, from the given position on, the first message stamped at or after a time.
+"""A function that finds, in each given partition, the first message with a timestamp at or after a time.
 
-A stamp ahead of the clock does not count; a partition without such a message is left out.
+The mapping has the offset at which the search starts in each partition. A timestamp that is later than the clock does
+not count. A partition without such a message is not in the result.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLog:
-    """All partitions of a source's topics at one moment, and a search by time in them."""
+    """All partitions of a source's topics at one moment, and a function that searches messages in them by time."""
 
     partitions: tuple[FoundPartition, ...]
     search: Search
@@ -60,12 +62,13 @@ class FoundLog:
 def plan_ranges(
     source: KafkaSource, recorded: Sequence[Window], log: FoundLog, due: datetime, now: datetime
 ) -> list[Window]:
-    """Continue `recorded` by the windows that start before `due`; each position is then in exactly one window.
+    """Return the windows after `recorded` that start before `due`. Each offset is then in exactly one window.
 
-    `recorded` must contain, in order, the last window of each partition, and the last window. A live window, which is
-    recorded before twice its delay is over, ends at the present end of each partition. A window that is recorded later
-    ends before the first message stamped `delay` after the window's end or, if there is none, at the present end.
-    PositionsLost if positions between the last window and the log are gone.
+    `recorded` must contain, in order, the last window of each partition, and the last window. If a window is recorded
+    less than twice `delay` after its end, it takes all messages up to the present end of each partition. If it is
+    recorded later, it takes the messages before the first message whose timestamp is `delay` after the end of the
+    window. Without such a message it also takes all messages. Raise PositionsLost if messages that no window has are
+    gone.
     """
     known = {each.address: each for window in recorded for each in window.ranges}
     _check_there(source, known, log)
@@ -100,9 +103,12 @@ def plan_ranges(
 
 
 def lost(source: KafkaSource, topic: str, what: str) -> PositionsLost:
-    """The error that says which positions are gone, and how to continue without them."""
+    """Return the error for lost positions. `what` says which positions are lost, and why.
+
+    The message also says how to continue without the lost messages.
+    """
     return PositionsLost(
-        f"sources.{source.name}: {what}; no position was advanced. To continue without them, set "
+        f"sources.{source.name}: {what}; nothing was written. To continue without these messages, set "
         f"sources.{source.name}.source_epoch to {source.source_epoch + 1} and resync the tables (docs/operations.md)",
         source=source.name,
         topic=topic,
@@ -124,7 +130,10 @@ def _range(
 def _ends(
     source: KafkaSource, log: FoundLog, begins: Mapping[PartitionAddress, int], end: datetime, now: datetime
 ) -> dict[PartitionAddress, int]:
-    """Give the end of a window in each partition, for a window that ends at `end`; never before its beginning."""
+    """Return, by partition, the offset at which the window that ends at the time `end` ends.
+
+    `begins` has the first offset of the window by partition. The end is never before it.
+    """
     ends = {found.address: max(found.end, begins[found.address]) for found in log.partitions}
     if now < end + 2 * source.delay:
         return ends
@@ -134,7 +143,10 @@ def _ends(
 
 
 def _first(source: KafkaSource, log: FoundLog, now: datetime) -> tuple[datetime | None, dict[PartitionAddress, int]]:
-    """Give the beginning of the first window, in time and in each partition; no time if nothing ever arrived."""
+    """Return the start time of the first window, and its first offset by partition.
+
+    The time is None if the log has no message and the settings name no start.
+    """
     lows = {found.address: found.low for found in log.partitions}
     if source.start == "latest":
         return floor(source, now), {found.address: found.end for found in log.partitions}
@@ -152,9 +164,11 @@ def _first(source: KafkaSource, log: FoundLog, now: datetime) -> tuple[datetime 
 
 
 def _begin(source: KafkaSource, known: PartitionRange | None, found: FoundPartition) -> int:
-    """Give where a partition continues: at the end of its last window, or at its beginning if it has none yet.
+    """Return the offset at which the next window begins in a partition: where the last window of the partition ended.
 
-    If the source epoch was raised since, missing positions are skipped, and a new topic is read from its beginning.
+    `known` is the range of that last window. If it is None, the partition has no window yet, and is read from its first
+    offset. Raise PositionsLost if messages are missing in between. If the source epoch was raised since that window,
+    missing messages are skipped, and a topic that was created again is read from its first offset.
     """
     if known is None:
         return found.low
@@ -164,16 +178,20 @@ def _begin(source: KafkaSource, known: PartitionRange | None, found: FoundPartit
         return found.low if is_new else max(found.low, min(known.end, found.end))
     if is_new:
         raise lost(
-            source, found.topic, f"the topic {found.topic} was created again since {where} was read to {known.end}"
+            source,
+            found.topic,
+            f"the topic {found.topic} was created again after {where} was read to position {known.end}",
         )
     if found.low > known.end:
         gap = f"{known.end} to {found.low - 1} of {where}"
         raise lost(
-            source, found.topic, f"the positions {gap} are gone: retention deleted them before a window recorded them"
+            source,
+            found.topic,
+            f"the positions {gap} are gone: Kafka's retention deleted them before a window recorded them",
         )
     if found.end < known.end:
         gap = f"{found.end} to {known.end - 1} of {where}"
-        raise lost(source, found.topic, f"the positions {gap} were recorded, and the log now ends before them")
+        raise lost(source, found.topic, f"recorded windows have the positions {gap}, but the log now ends before them")
     return known.end
 
 
@@ -182,5 +200,5 @@ def _check_there(source: KafkaSource, known: Mapping[PartitionAddress, Partition
     for address, each in known.items():
         if address not in there and source.reads(each.topic) and each.epoch >= source.source_epoch:
             where = f"{each.topic}/{each.partition}"
-            what = f"{where} does not exist any more, or this user may not see it"
+            what = f"the partition {where} does not exist any more, or this user may not see it"
             raise lost(source, each.topic, f"{what}: its positions from {each.end} on are lost")

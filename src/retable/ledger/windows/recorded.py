@@ -1,6 +1,7 @@
-"""Find the recorded windows that an inspection of a source needs, in columns, without making their objects.
+"""Find the recorded windows that are needed to plan the next windows of a source.
 
-A year of windows has hundreds of thousands of objects.
+The search uses Arrow columns, and makes no Python object for each item: a year of windows has hundreds of thousands of
+items.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,10 +16,11 @@ from retable.ledger.windows.objects import FoundObject, is_untouched
 
 @dataclass(frozen=True, slots=True)
 class RecordedItems:
-    """The content of a source's windows: for each object or range the number of its window, and some of its fields.
+    """The content of a source's recorded windows, in columns.
 
-    `items` are in order, `recorded_at` gives when each row of windows was recorded, by the number of its first window,
-    and `end` is the end of the last window; None if there is no window.
+    `items` has a row for each object or partition range, with some of its fields and the number of its window
+    (`ordinal`), in order. `recorded_at` has the time when each row of ops.windows was recorded, by the number of the
+    first window in the row. `end` is the end of the last window, or None if there is no window.
     """
 
     items: pa.Table
@@ -26,7 +28,10 @@ class RecordedItems:
     end: datetime | None
 
     def unsure(self, found: Sequence[FoundObject]) -> tuple[list[FoundObject], set[int]]:
-        """The found objects that may not be recorded, and the windows needed to decide; all others are recorded."""
+        """Return the found objects that are possibly not recorded, and the numbers of the windows needed to decide.
+
+        All other found objects are recorded and unchanged.
+        """
         newest_first = self.items[::-1]
         at = pc.index_in(pa.array([item.key for item in found], pa.string()), value_set=newest_first["key"])
         sizes, numbers = (newest_first[name].take(at).to_pylist() for name in ("size", "ordinal"))
@@ -38,22 +43,25 @@ class RecordedItems:
         return unsure, self._ends() | self.with_keys({item.key for item in unsure})
 
     def with_keys(self, keys: Collection[str]) -> set[int]:
-        """The windows that have an object of one of these names."""
+        """Return the numbers of the windows that have an object with one of these names."""
         found = pc.is_in(self.items["key"], value_set=pa.array(keys, pa.string()))
         return {*self.items["ordinal"].filter(found).to_pylist()}
 
     def last_of_partitions(self) -> set[int]:
-        """The windows that have the last range of some partition, and the last window."""
+        """Return the number of the last window of each partition, and the number of the last window of all."""
         newest = self.items.group_by(["topic", "partition"]).aggregate([("ordinal", "max")])
         return self._ends() | {*newest["ordinal_max"].to_pylist()}
 
     def _ends(self) -> set[int]:
-        """The last row, and the last row that has any item."""
+        """Return the numbers of the last row and of the last row that has an item."""
         return {*list(self.recorded_at)[-1:], *self.items["ordinal"][-1:].to_pylist()}
 
 
 def recorded_items(rows: pa.Table, column: str, fields: Sequence[str]) -> RecordedItems:
-    """Flatten rows of ops.windows: take these fields of the items in the lists of a column."""
+    """Make RecordedItems from rows of ops.windows.
+
+    `column` is a column of lists, `objects` or `ranges`. `fields` are the fields to take from each item of a list.
+    """
     rows = rows.sort_by("ordinal")
     lists = rows[column].combine_chunks()
     at, items = pc.list_parent_indices(lists), pc.list_flatten(lists)

@@ -25,21 +25,21 @@ _TABLE = "ops.windows"
 _ATTEMPTS = 20
 _OF_WINDOWS = ("ordinal", "end", "recorded_at")
 _LISTS = {FilesSource: ("objects", ("key", "size")), KafkaSource: ("ranges", ("topic", "partition"))}
-"""For each kind of source, the column with the content of its windows, and the fields that identify an item there."""
+"""For each kind of source, the column with the content of its windows, and the fields that are read of each item."""
 
 
 _Settings = TypeVar("_Settings", bound=SourceSettings)
 FoundPositions = list[FoundObject] | FoundLog
-"""What a source holds now: the objects of a folder, or the partitions of topics."""
+"""What a source contains now: the objects of a folder or bucket, or the partitions of Kafka topics."""
 
 
 def read_windows(lake: Lake, source: str, since: str | None = None) -> list[Window]:
-    """Give the recorded windows of a source, in order: all, or those from `since` on."""
+    """Return the recorded windows of a source, in order. If `since` is set, start at the window with this name."""
     return _windows(lake, lake.find(_TABLE), source, since)
 
 
 def read_ordinals(lake: Lake, source: str) -> dict[str, int]:
-    """Give the numbers of a source's recorded windows, by name, in order; only these columns are read."""
+    """Return the numbers of a source's recorded windows by name, in order. The content of the windows is not read."""
     table = lake.find(_TABLE)
     if table is None:
         return {}
@@ -59,7 +59,10 @@ def read_ordinals(lake: Lake, source: str) -> dict[str, int]:
 
 
 def count_empty(lake: Lake, source: str) -> int:
-    """Count the recorded windows of a source in which nothing arrived, without making the items of other windows."""
+    """Return the number of a source's recorded windows in which no message or object arrived.
+
+    No Python objects are made for the items of the other windows.
+    """
     table = lake.find(_TABLE)
     if table is None:
         return 0
@@ -75,28 +78,34 @@ def count_empty(lake: Lake, source: str) -> int:
 
 
 def find_recorded(lake: Lake, source: str, name: str) -> Window | None:
-    """Give a recorded window, without reading others; None if it is not recorded."""
+    """Return the recorded window with this name, or None. Files without this window are not read."""
     begun = LessThanOrEqual(term=Reference("start"), value=literal(window_start(name).isoformat()))
     rows = scan(lake, lake.find(_TABLE), {"window": name}, begun, source=source).to_pylist()
     return next((window for row in rows for window in _read(source, row) if window.name == name), None)
 
 
 def find_window(lake: Lake, source: str, name: str) -> Window:
-    """Give a recorded window; NotFound names the first and the last recorded one."""
+    """Return the recorded window with this name.
+
+    Raise NotFound if it is not recorded; the message names the first and the last recorded window.
+    """
     found = find_recorded(lake, source, name)
     if found is not None:
         return found
     names = [*read_ordinals(lake, source)]
-    known = f"recorded are {names[0]} to {names[-1]}" if names else "none is recorded yet"
+    known = f"its recorded windows are {names[0]} to {names[-1]}" if names else "no window is recorded yet"
     raise NotFound(
-        f"the source {source} has no window {name}: {known}; `retable run {source}` records what is due",
+        f"the source {source} has no window {name}: {known}; `retable run {source}` records the windows that are due",
         source=source,
         window=name,
     )
 
 
 def as_recorded(source: _Settings, window: Window) -> _Settings:
-    """Give a source with the source epoch under which a window was recorded, not one that was raised later."""
+    """Return the settings of a source with the source epoch that was set when a window was recorded.
+
+    The epoch in `source` may have been raised since.
+    """
     epoch = window.ranges[0].epoch if window.ranges else window.epoch
     return source if epoch is None else source.model_copy(update={"source_epoch": epoch})
 
@@ -104,11 +113,12 @@ def as_recorded(source: _Settings, window: Window) -> _Settings:
 def record_windows(
     lake: Lake, source: Source, inspect: Callable[[], FoundPositions], until: datetime, now: datetime
 ) -> list[Window]:
-    """Record every window that starts before `until` and is not recorded; give those that this call recorded.
+    """Record all missing windows that start before `until`, and return the windows that this call recorded.
 
-    A window that has not begun by `now` is not recorded, because its content has not arrived; nor is any window of a
-    source that the settings pause. If two processes record at once, one wins, and the other reads again and finds the
-    winner's windows. Of the recorded windows little more than a list of names is read, however many there are.
+    A window that begins after `now` is not recorded, because its content has not arrived. If the settings pause the
+    source, no window is recorded. `inspect` returns what the source contains; it is called only if a window is missing.
+    If two processes record at the same time, one of them commits; the other then reads the recorded windows and plans
+    again. Raise ConflictError if other processes commit first, twenty times.
     """
     lake.ensure(_TABLE)
     due = min(until, now)
@@ -121,11 +131,14 @@ def record_windows(
         planned = [] if covered else _plan(lake, table, source, recorded, inspect(), due, now)
         if not planned or append_to_loaded(lake, table, [_record(stretch) for stretch in _stretches(planned)]):
             return planned
-    raise ConflictError(f"the windows of {source.name}: other runs recorded first, {_ATTEMPTS} times; try again")
+    raise ConflictError(
+        f"the windows of {source.name} were not recorded: other runs recorded windows first, {_ATTEMPTS} times; try "
+        f"again"
+    )
 
 
 def windows_with(lake: Lake, source: str, keys: Collection[str]) -> list[Window]:
-    """Give the recorded windows of a source that have an object of one of these names, in order."""
+    """Return the recorded windows of a `files` source, in order, that have an object with one of these `keys`."""
     if not keys:
         return []
     table = lake.load(_TABLE)
@@ -152,12 +165,12 @@ def _plan(
 
 
 def _items(lake: Lake, table: Table, source: str, column: str, fields: Sequence[str]) -> RecordedItems:
-    """The content of a source's recorded windows in a column, read without their other columns."""
+    """Read the content of a source's recorded windows from one column. Few other columns are read."""
     return recorded_items(scan(lake, table, columns=[*_OF_WINDOWS, column], source=source), column, fields)
 
 
 def _numbered(lake: Lake, table: Table, source: str, numbers: Collection[int]) -> list[Window]:
-    """The windows of the rows whose first window has one of these numbers, in order."""
+    """Return the windows, in order, in the rows of ops.windows whose first window has one of these numbers."""
     if not numbers:
         return []
     wanted = In(term=Reference("ordinal"), literals={literal(number) for number in numbers})
@@ -166,7 +179,7 @@ def _numbered(lake: Lake, table: Table, source: str, numbers: Collection[int]) -
 
 
 def _stretches(windows: Sequence[Window]) -> Iterator[list[Window]]:
-    """Group windows by row: consecutive empty windows share a row, every other window has a separate one."""
+    """Group windows by row of ops.windows: consecutive empty windows share a row, each other window has its own row."""
     for (is_empty, *_), group in groupby(windows, key=lambda each: (each.is_empty, each.ranges, each.epoch)):
         stretch = list(group)
         yield from [stretch] if is_empty else ([window] for window in stretch)
@@ -184,7 +197,7 @@ def _windows(lake: Lake, table: Table | None, source: str, since: str | None = N
 
 
 def _read(source: str, row: dict[str, Any]) -> Iterator[Window]:
-    """Read a row: one window, or `count` consecutive windows in which nothing arrived."""
+    """Yield the windows of a row: one window, or `count` consecutive windows in which nothing arrived."""
     count, start, end = row.get("count") or 1, row["start"].astimezone(UTC), row["end"].astimezone(UTC)
     every = (end - start) / count
     first = Window(

@@ -1,1 +1,1 @@
-"""Tables that start from a full copy."""
+"""Starts a gold table from a full copy (a baseline)."""

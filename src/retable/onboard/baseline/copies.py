@@ -23,7 +23,7 @@ CopyKind = Literal["parquet", "csv", "iceberg"]
 
 _BATCH = 20_000
 _BLOCK = 32 * 1024 * 1024
-"""Bytes of CSV that are read at once: the maximum length of a row."""
+"""The number of bytes of CSV that are read at once. A row cannot be longer."""
 
 _COMMA, _TAB = ",", "\t"
 _SPELLED_TAB = r"\t"
@@ -34,17 +34,17 @@ _WHOLE: dict[pa.DataType, tuple[pa.DataType, GoldType]] = {
 }
 _WIDEST = 38
 _OWN = "_retable_"
-"""The prefix of Retable's own columns, if the copy is a gold table."""
+"""The prefix of Retable's own columns. If the copy is a gold table, these columns are left out."""
 
 _HINT = "; correct that row, or say how the file is written: --delimiter, --encoding"
 
 
 @dataclass(frozen=True, slots=True)
 class CsvForm:
-    """How a CSV file is written; `null` is its spelling of null outside quotes.
+    """How a CSV file is written. `null` is the text that means null, outside quotes.
 
-    `delimiter` None means a tab in .tsv and a comma in all other files; the two characters `\\t` mean a tab, too.
-    InvalidSetting for an impossible delimiter, and for an unknown encoding.
+    If `delimiter` is None, it is a tab for .tsv files and a comma for all other files. The two characters `\\t` mean a
+    tab. InvalidSetting if the delimiter is not one possible character, or if the encoding is unknown.
     """
 
     delimiter: str | None = None
@@ -57,14 +57,16 @@ class CsvForm:
         if declared not in (None, _SPELLED_TAB) and (
             len(declared) != 1 or not declared.isascii() or declared in f"{self.quote}\r\n"
         ):
-            raise InvalidSetting(rf"--delimiter {declared!r} is not one character of ASCII; a tab is \t")
+            raise InvalidSetting(
+                rf"--delimiter {declared!r} is not possible; give one ASCII character, but no quote; write a tab as \t"
+            )
         try:
             "".encode(self.encoding)
         except LookupError:
             raise InvalidSetting(f"--encoding {self.encoding!r} is not known; give utf8, latin1 or gb18030") from None
 
     def of(self, file: Path) -> "CsvForm":
-        """The form of one file, with its delimiter."""
+        """Return the form of one file, in which `delimiter` is set."""
         usual = _TAB if file.name.endswith((".tsv", ".tsv.gz")) else _COMMA
         declared = self.delimiter or usual
         return replace(self, delimiter=_TAB if declared == _SPELLED_TAB else declared)
@@ -72,10 +74,12 @@ class CsvForm:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A full copy of a table: its origin, the digest of that, and its rows in an order that never changes.
+    """A full copy of a table. `batches` yields its rows, always in the same order.
 
-    `types` are the gold types of its columns, None if its values are text that the table's own types read. `behind`
-    gives the rows after a given row, named by its JSON, if they can be found without reading the rows before.
+    `origin` is the path or address of the copy, and `digest` identifies its contents. `types` has the gold type of each
+    column. A type is None if the values are text, which is then read with the type of the gold table's column.
+    `behind` yields the rows after a row, which is given as a JSON object. It is None if the copy can only be read from
+    its beginning.
     """
 
     origin: str
@@ -86,9 +90,10 @@ class Copy:
 
 
 def open_copy(origin: str, form: CsvForm) -> Copy:
-    """Open a copy: a file or a folder of files of Parquet or CSV, or the metadata of an Iceberg table.
+    """Open a full copy: a Parquet or CSV file, a folder of such files, or the metadata file of an Iceberg table.
 
-    InvalidSetting for a column of a type that no gold column has; NotFound if there is nothing.
+    `form` says how CSV files are written. NotFound if there is no file. InvalidSetting if the files differ in kind or
+    columns, or if a column has a type that no gold column can have. EnvironmentFault if a file cannot be read.
     """
     path = Path(origin).expanduser()
     with _reading(origin):
@@ -99,7 +104,9 @@ def open_copy(origin: str, form: CsvForm) -> Copy:
             raise NotFound(f"{origin} holds no files", path=origin)
         kinds = {_kind_of(file) for file in files}
         if len(kinds) > 1:
-            raise InvalidSetting(f"{origin} holds files of several kinds; give a folder with one kind")
+            raise InvalidSetting(
+                f"{origin} holds files of several kinds; give a folder with only Parquet files or only CSV files"
+            )
         copy = _parquet(origin, files) if kinds == {"parquet"} else _csv(origin, files, form)
         if path.is_dir():
             _check_folders(path, files, copy)
@@ -107,7 +114,7 @@ def open_copy(origin: str, form: CsvForm) -> Copy:
 
 
 def _files(path: Path) -> list[Path]:
-    """The files of a copy, without names that begin with `_` or `.`: markers and leftovers of folder writers."""
+    """Return the files of a copy. Names that begin with `_` or `.` are left out: Spark writes such marker files."""
     if not path.is_dir():
         return [path]
     found = (file for file in sorted(path.rglob("*")) if file.is_file())
@@ -115,7 +122,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _check_folders(path: Path, files: list[Path], copy: Copy) -> None:
-    """InvalidSetting for a folder `name=value` with a column that the files do not have."""
+    """Raise InvalidSetting if a folder is named `column=value` and the files do not have this column."""
     known = {name.lower() for name in copy.types}
     for folder in dict.fromkeys(part for file in files for part in file.relative_to(path).parts[:-1]):
         name, is_column, _ = folder.partition("=")
@@ -127,7 +134,7 @@ def _check_folders(path: Path, files: list[Path], copy: Copy) -> None:
 
 @contextmanager
 def _reading(what: object, hint: str = "") -> Iterator[None]:
-    """Report errors while a copy is read as failures of the copy, with its name."""
+    """Turn errors of reading into EnvironmentFault. `what` is the name of the copy or file; `hint` ends the error."""
     try:
         yield
     except DamagedFile as error:
@@ -152,7 +159,9 @@ def _parquet(origin: str, files: list[Path]) -> Copy:
     schema = pq.read_schema(files[0])
     for file in files:
         if not pq.read_schema(file).equals(schema):
-            raise InvalidSetting(f"{file} has other columns than {files[0]}")
+            raise InvalidSetting(
+                f"{file} and {files[0]} have different columns or types; all files of a copy must have the same"
+            )
     declared = {field.name: _declared_type(field) for field in schema}
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -165,11 +174,13 @@ def _parquet(origin: str, files: list[Path]) -> Copy:
 
 
 def _csv(origin: str, files: list[Path], form: CsvForm) -> Copy:
-    """Rows of CSV, all values as text; the first line of each file names the columns."""
+    """Open CSV files. All values are text; the first line of each file names the columns."""
     forms = {file: form.of(file) for file in files}
     names = [_header(file, mine) for file, mine in forms.items()]
     if any(each != names[0] for each in names):
-        raise InvalidSetting(f"the files of {origin} have different columns")
+        raise InvalidSetting(
+            f"the files of {origin} have different columns in their first lines; all files must have the same"
+        )
 
     def batches() -> Iterator[pa.RecordBatch]:
         for file, mine in forms.items():
@@ -182,7 +193,7 @@ def _csv(origin: str, files: list[Path], form: CsvForm) -> Copy:
             with _reading(file, _HINT), csv.open_csv(file, *_options(mine), convert) as reader:
                 yield from reader
 
-    # Another reading of the same files is another copy; the usual reading adds nothing to the digest.
+    # The same files read with another form are another copy; the default form adds nothing to the digest.
     unusual = sorted({repr(mine) for mine in forms.values()} - {repr(CsvForm(_COMMA))})
     return Copy(origin, _digest(files, unusual), dict.fromkeys(names[0]), batches)
 
@@ -199,7 +210,7 @@ def _header(file: Path, form: CsvForm) -> list[str]:
 
 
 def _iceberg(path: Path) -> Copy:
-    """The rows of an Iceberg table at its metadata file."""
+    """Open the current snapshot of an Iceberg table's metadata file."""
     table = StaticTable.from_metadata(str(path))
     names = [field.name for field in table.schema().fields if not field.name.startswith(_OWN)]
     wanted = table.schema().select(*names)
@@ -219,7 +230,7 @@ def _iceberg(path: Path) -> Copy:
 
 
 def _cast(batch: pa.RecordBatch, declared: Mapping[str, tuple[pa.DataType, GoldType]]) -> pa.RecordBatch:
-    """The batch in gold's types; InvalidSetting names a column whose values do not fit exactly."""
+    """Return the batch in gold's types. InvalidSetting names a column whose values would change."""
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
@@ -230,7 +241,7 @@ def _cast(batch: pa.RecordBatch, declared: Mapping[str, tuple[pa.DataType, GoldT
 
 
 def _declared_type(field: pa.Field) -> tuple[pa.DataType, GoldType]:
-    """How values of a column are read, and the gold type that holds all of them."""
+    """Return the Arrow type to which a column is cast, and its gold type. InvalidSetting if there is none."""
     kind = field.type
     if kind in _WHOLE:
         return _WHOLE[kind]
@@ -242,7 +253,9 @@ def _declared_type(field: pa.Field) -> tuple[pa.DataType, GoldType]:
     for test, cast, gold in _OTHERS:
         if test(kind):
             return cast, gold
-    raise InvalidSetting(f"column {field.name!r} has the type {kind}, which gold does not have; leave the column out")
+    raise InvalidSetting(
+        f"column {field.name!r} has the type {kind}, which gold does not have; write the copy without this column"
+    )
 
 
 _OTHERS: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType, GoldType], ...] = (
@@ -262,6 +275,6 @@ _OTHERS: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType, GoldType], ...]
 
 
 def _digest(files: list[Path], declared: Sequence[str] = ()) -> str:
-    """Digest the files, their lengths and the other parameters: another copy has another digest."""
+    """Return a digest of the files' names, sizes and times, and of `declared`. Another copy has another digest."""
     facts = [f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
     return hashlib.sha256("\n".join([*facts, *declared]).encode()).hexdigest()[:16]

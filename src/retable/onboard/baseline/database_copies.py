@@ -1,7 +1,7 @@
-"""A table of a running database as a full copy, read by ranges of its key, so that an interrupted read can continue.
+"""Reads a table of a running database as a full copy, in ranges of its key, so that an interrupted read can continue.
 
-Rows are read one range after another while others write. The stream contains every change since the position of the
-copy, and it wins or is the same: the table is right once the stream is replayed to the end of reading.
+Other clients may change the table during the read. The source's messages contain every change since the copy's
+position, and replace the rows of the copy. So gold is correct when the messages up to the end of the read are replayed.
 """
 
 import base64
@@ -25,7 +25,7 @@ from retable.onboard.schema.databases import connected, read_address, read_datab
 from retable.onboard.schema.tables import Schema
 
 _ROWS = 5_000
-"""Rows that one query reads."""
+"""The number of rows that one query reads."""
 
 _STORED: dict[str, pa.DataType] = {
     "int": pa.int32(),
@@ -35,11 +35,12 @@ _STORED: dict[str, pa.DataType] = {
     "double": pa.float64(),
     "binary": pa.binary(),
 }
-"""The types in which values are read from the database; all others are read as text, as in gold's own rows."""
+"""The Arrow types in which values of these gold types are read. Values of all other types are read as text."""
 
 _NO_ORDER = ("float", "double")
 _OTHER_ORDER = ("enum", "set")
-"""Types that MySQL orders by their numbers but compares as text, so that a greater value need not come later."""
+"""MySQL sorts these types by their internal number, but compares them as text. So `key > value` does not find exactly
+the rows that come later in the order."""
 
 _SESSION = {
     "mysql": (
@@ -60,7 +61,7 @@ Rows = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column: its SQL expression, its gold type, and the conversion of its values."""
+    """A column to read. `asked` is its SQL expression; `convert` makes the Arrow value from the driver's value."""
 
     name: str
     asked: str
@@ -71,7 +72,7 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table to read, and its connection; `keys` are the positions of the key columns, `quoted` their SQL names."""
+    """A table to read, and its address. `keys` are the indexes of the key columns, and `quoted` their SQL names."""
 
     url: sa.URL
     address: str
@@ -86,15 +87,17 @@ class _Table:
 
 
 def open_table(address: str, password: str | None, name: TableName) -> tuple[Copy, Schema, tuple[str, ...]]:
-    """Open a table of a database as a copy; gives the schema that was read, and the columns of the table's key.
+    """Open a table of a database as a full copy. Return the copy, the schema of the database, and the key columns.
 
-    InvalidSetting if ranges of its key do not exist: a table without a key, or with floats in it, or with an ENUM or a
-    SET of MySQL. NotFound if there is no such table; ConflictError if the database cannot be reached, at once or while
+    InvalidSetting if the table cannot be read in ranges of its key: it has no key, or the key has a float, or an ENUM
+    or SET of MySQL. NotFound if there is no such table. ConflictError if the database cannot be reached, now or while
     rows are read.
     """
     url = read_address(address, password)
     if url.get_backend_name() not in _SESSION:
-        raise InvalidSetting(f"tables of {url.get_backend_name()} are not supported; dump {name} into files instead")
+        raise InvalidSetting(
+            f"tables of {url.get_backend_name()} cannot be read as a copy; dump {name} into files instead"
+        )
     schema = read_database(address, password)
     found = _find(schema, name, address)
     declared = schema.tables[found].table
@@ -110,7 +113,11 @@ def open_table(address: str, password: str | None, name: TableName) -> tuple[Cop
 
 
 def _find(schema: Schema, name: TableName, address: str) -> TableName:
-    """The table of this name; if the source's names have no schema, the only table of this name in all schemas."""
+    """Return the name of a table as the database has it.
+
+    If no table has exactly this name, the only table with the same table name in any schema is taken. NotFound if
+    there are none or several.
+    """
     if name in schema.tables:
         return name
     same = [each for each in schema.tables if (each.schema or each.database, each.table) == (name.schema, name.table)]
@@ -131,11 +138,13 @@ def _table(url: sa.URL, address: str, name: TableName, specs: Sequence[ColumnSpe
     columns = tuple(_column(system, spec, f"t.{quote(spec.name)}") for spec in specs)
     places = tuple(next(at for at, spec in enumerate(specs) if spec.name.lower() == key.lower()) for key in keys)
     if unordered := [columns[at].name for at in places if columns[at].gold.kind in _NO_ORDER]:
-        raise InvalidSetting(f"{name}: floats cannot be ordered, and {unordered[0]} is in its key; dump it into files")
+        raise InvalidSetting(
+            f"{name}: floats cannot be ordered, and its key has the float {unordered[0]}; dump the table into files"
+        )
     if system == "mysql" and (other := [specs[at] for at in places if _word(specs[at]) in _OTHER_ORDER]):
         raise InvalidSetting(
-            f"{name}: MySQL orders {other[0].source_type} by number and compares it as text, and {other[0].name} is in "
-            "its key; dump it into files"
+            f"{name}: its key column {other[0].name} is {other[0].source_type}, which MySQL orders by number but "
+            "compares as text; dump the table into files"
         )
     home = name.schema or name.database
     return _Table(
@@ -158,7 +167,7 @@ def _quote(system: str) -> Callable[[str], str]:
 
 
 def _column(system: str, spec: ColumnSpec, quoted: str) -> _Column:
-    """How a column is read exactly: values that drivers would round or refuse are selected as text."""
+    """Return how to read a column without loss. Values that a driver would round or refuse are selected as text."""
     gold = gold_type(system, spec.source_type) or GoldType("string")
     stored, source_type = _STORED.get(gold.kind, pa.string()), spec.source_type.lower()
     if system == "postgresql":
@@ -196,7 +205,7 @@ _CONVERSIONS: dict[str, Callable[[Any], object]] = {
 
 
 def _read(table: _Table, after: tuple[object, ...] | None) -> Rows:
-    """Read the rows after a key, in the database's own order of keys."""
+    """Read the rows whose key is greater than `after`, in the order of the key. If it is None, read all rows."""
     with connected(table.url, table.address) as connection:
         connection = connection.execution_options(isolation_level="AUTOCOMMIT")
         for statement in _SESSION[table.system]:
@@ -218,7 +227,10 @@ def _question(table: _Table, condition: str) -> str:
 
 
 def _behind(table: _Table, after: tuple[object, ...]) -> tuple[str, tuple[object, ...]]:
-    """The condition "key greater than this one" in a form that uses an index; MySQL's row comparison does not."""
+    """Return the SQL condition "key greater than `after`" and its values.
+
+    For MySQL it does not use a row comparison, because MySQL would not use the index for it.
+    """
     first, *more = table.quoted
     if not more:
         return f" WHERE {first} > %s", after
@@ -242,7 +254,7 @@ def _batch(table: _Table, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
 
 
 def _again(column: _Column, row: Mapping[str, object]) -> object:
-    """The key value of a row that was read before, as the database accepts it."""
+    """Return the key value of a stored row, in the form that the database accepts in a query."""
     value = row[column.name]
     match column.gold.kind:
         case "binary":
@@ -256,7 +268,7 @@ def _again(column: _Column, row: Mapping[str, object]) -> object:
 
 
 def _digest(table: _Table) -> str:
-    """Digest what is read: a copy of another table, or of other columns or keys, does not continue."""
+    """Return a digest of host, table, columns and key. A read continues only if the digest is the same."""
     columns = [[column.name, str(column.gold)] for column in table.columns]
     host = [table.url.host, table.url.port, table.url.database, table.name]
     return hashlib.sha256(json.dumps([host, columns, table.keys]).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Which key values every writer of messages spells as a full copy does, so that one hash finds both."""
+"""Decides whether messages write key values in the same way as a full copy, so that both get the same key hash."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -16,10 +16,11 @@ _OF_COPIES: Mapping[str, Spelling] = {"int": "digits", "long": "digits", "string
 
 
 def spelling_of(source_type: str | None, gold: GoldType | None, system: str) -> Spelling | None:
-    """The common spelling of a column's values; None if writers differ, or might.
+    """Return how messages write the values of a column: as `digits` or as `text`. None if message writers may differ.
 
-    A number in gold may come in base64, with leading zeros, or as a count of bits, and a text in gold as a count of
-    microseconds: only the source's own type decides. Without it, messages themselves declared whole numbers.
+    The source type decides. Of the gold type alone it is not known: a number may be written in base64, with leading
+    zeros or as bits, and a text may be a time in microseconds. If `source_type` is None, the messages themselves
+    showed the gold type, and whole numbers are `digits`. `system` is the database system, as `mysql`.
     """
     if gold is None:
         return None
@@ -34,7 +35,7 @@ def spelling_of(source_type: str | None, gold: GoldType | None, system: str) -> 
 
 
 def spelling_in_copy(gold: GoldType | None) -> Spelling | None:
-    """How a copy writes values of a column of this type; None for text of unknown type."""
+    """Return how a full copy writes values of this gold type. None if neither as digits nor as text of a known type."""
     return None if gold is None else _OF_COPIES.get(gold.kind)
 
 
@@ -45,7 +46,10 @@ def spellings(
     imported: Import | None,
     system: str,
 ) -> tuple[Spelling | None, ...]:
-    """The spelling of each key column, as gold or else an import declares it; none for columns with `types`."""
+    """Return how messages write each key column; None for a column if this is not known.
+
+    The gold table's `state` decides, or else the `imported` schema. Columns that the setting `types` names have None.
+    """
     known: dict[str, Spelling | None] = {}
     if imported is not None:
         for spec in imported.table.columns:

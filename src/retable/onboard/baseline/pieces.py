@@ -1,4 +1,4 @@
-"""A table that starts from a full copy: its rows go to silver in pieces, and count once the last piece is there."""
+"""Writes a full copy of a table to silver, in pieces. Replay uses the rows only after the last piece is written."""
 
 import json
 import uuid
@@ -31,20 +31,22 @@ from retable.settings.sources import SourceSettings
 from retable.values.baseline_encoding import baseline_wire
 
 PIECE_ROWS = 200_000
-"""Rows of one piece: what a replay holds in memory at once."""
+"""The number of rows of one piece. A replay holds one piece in memory at once."""
 
 _BEHIND = 2**62
 _APART = 2**40
-"""The distance between copies of one table at one position: more than the rows of any copy."""
+"""The distance in `lo` between two copies of a table at the same position. No copy has more rows."""
 
 _NAME = "baseline"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The table, the position of its copy, and the partition of the queue if the position compares only inside one.
+    """The table that starts from a full copy, and the position of the copy in the source's order.
 
-    `keys` are its key columns, `spellings` how messages write each, if all agree; `nth` counts its copies there.
+    `part` is the Kafka partition (topic and number) of the position; it is None if positions compare in the whole
+    source. `spellings` says how messages write each of `keys` (`key_spelling`). `nth` is the number of earlier copies
+    of this table at this position.
     """
 
     source: str
@@ -58,16 +60,17 @@ class Target:
 
     @property
     def start(self) -> Sequence:
-        """The table's start: after all changes at the copy's position, and after all rows of earlier copies there."""
+        """The position of the table's start. It is after all changes of the same `hi`, and after earlier copies."""
         return Sequence(self.position.epoch, self.position.hi, _BEHIND + self.nth * _APART)
 
 
 def land_baseline(
     lake: Lake, target: Target, copy: Copy, now: datetime, step: Callable[[str], None], most: int = PIECE_ROWS
 ) -> list[BaselineRow]:
-    """Write the rows of a copy to silver, in pieces; existing pieces are left unchanged.
+    """Write the rows of a copy to silver, in pieces of `most` rows, and return the records of the pieces in order.
 
-    No piece counts before all exist. Gives the pieces in order. InvalidSetting for a copy that lacks a key column.
+    Pieces that an interrupted call wrote are kept. Replay uses no piece before the last one exists. `step` gets one
+    line of progress for each written piece. InvalidSetting if the copy has no column for a key column.
     """
     _check_key(target, copy)
     recorded = read_baselines(lake, target.source)
@@ -79,7 +82,7 @@ def land_baseline(
     number = max((piece_number(row.window) for row in recorded), default=0)
     piece, batches = 0, copy.batches
     if mine and copy.behind is not None:
-        # Its pieces came in order, and all except the last one have the same length.
+        # The pieces were written in order, and all except the last one have `most` rows.
         piece, last = len(mine), _last_row(lake, target, mine[len(mine) - 1].window)
         batches = partial(copy.behind, last)
     pieces = _pieces(batches(), copy, most)
@@ -100,7 +103,10 @@ def land_baseline(
 def begun_at(
     lake: Lake, source: SourceSettings, table: TableName, copy: Copy, most: int = PIECE_ROWS
 ) -> Sequence | None:
-    """The position of an unfinished baseline of this copy; None if there is none, or if its source epoch differs."""
+    """Return the position of an unfinished baseline of this copy.
+
+    None if there is no such baseline, or if the source epoch of the settings is now different.
+    """
     for each in read_unfinished(lake, source.name):
         at = parse_sequence(each.rows[0].position)
         if (each.table, each.rows[0].dump, at.epoch) == (table, _dump(copy, most), source.source_epoch):
@@ -113,13 +119,16 @@ def _check_key(target: Target, copy: Copy) -> None:
     missing = [key for key in target.keys if key.lower() not in known]
     if known and missing:
         raise InvalidSetting(
-            f"the key column {missing[0]!r} of {target.table} is not in {copy.origin}, which has "
-            f"{', '.join(map(repr, [*copy.types][:9]))}; give a copy that has it, or for CSV the right --delimiter"
+            f"the key column {missing[0]!r} of {target.table} is not in {copy.origin}, whose first columns are "
+            f"{', '.join(map(repr, [*copy.types][:9]))}; give a copy with this column, or for CSV the right --delimiter"
         )
 
 
 def _nth(recorded: list[BaselineRow], target: Target, dump: str) -> int:
-    """The number of this copy of its table at its position: that of the last copy if it is the same, or the next."""
+    """Return the number of this copy among the recorded copies of the table at this position.
+
+    If the last recorded copy has the same `dump`, it is this copy. Otherwise the copy gets the next number.
+    """
     place = (target.table, _part(target), target.position.epoch, target.position.hi)
     copies: dict[int, str] = {}
     for row in recorded:
@@ -131,14 +140,14 @@ def _nth(recorded: list[BaselineRow], target: Target, dump: str) -> int:
 
 
 def _dump(copy: Copy, most: int) -> str:
-    """The identity of the rows of one copy, in pieces of one length."""
+    """Return the identity of a copy that is written in pieces of `most` rows."""
     return f"{copy.digest}-{most}"
 
 
 def _row(
     target: Target, copy: Copy, most: int, piece: int, window: str, rows: int, last: bool, now: datetime
 ) -> BaselineRow:
-    """The record of a piece; pieces of another length belong to another baseline."""
+    """Return the record of one piece. `most` is part of its `dump`."""
     return BaselineRow(
         source=target.source,
         database=target.table.database,
@@ -161,7 +170,7 @@ def _part(target: Target) -> str:
 
 
 def _last_row(lake: Lake, target: Target, window: str) -> dict[str, object]:
-    """The last row of a piece."""
+    """Return the last row of the piece that is in `window`, as a JSON object."""
     silver = lake.load(f"silver.{target.source}")
     mine = EqualTo(term=Reference("window"), value=literal(window))
     with explained(lake.settings.lake):
@@ -172,7 +181,7 @@ def _last_row(lake: Lake, target: Target, window: str) -> dict[str, object]:
 
 
 def _pieces(batches: Iterator[pa.RecordBatch], copy: Copy, most: int) -> Iterator[pa.Table | None]:
-    """The rows in pieces of so many, at least one piece, and None after them."""
+    """Yield the rows in pieces of `most` rows, at least one piece, and then None."""
     held: list[pa.RecordBatch] = []
     size, given = 0, False
     schema = None
@@ -193,7 +202,7 @@ def _pieces(batches: Iterator[pa.RecordBatch], copy: Copy, most: int) -> Iterato
 
 
 def _land(lake: Lake, target: Target, copy: Copy, window: str, rows: pa.Table, first: int) -> None:
-    """Write the rows of one piece; `first` is the number of its first row."""
+    """Write the rows of one piece to silver. `first` is the number of its first row in the whole copy."""
     silver = lake.ensure(f"silver.{target.source}")
     place = {"window": window, "kind": "row"}
     writer, files = PartitionWriter(silver.io, silver.metadata), []
@@ -207,7 +216,10 @@ def _land(lake: Lake, target: Target, copy: Copy, window: str, rows: pa.Table, f
 
 
 def piece_events(target: Target, copy: Copy, first: int, rows: pa.Table) -> list[ChangeEvent]:
-    """The rows as events of a full load, numbered from `first` on, one after another and all after the position."""
+    """Return the rows as READ events. Their sequences ascend and come after `target.start`.
+
+    `first` is the number of the first row in the whole copy.
+    """
     topic, partition = target.part or (_NAME, 0)
     start = target.start
     types = {name: baseline_wire(kind) for name, kind in copy.types.items()}
@@ -235,6 +247,6 @@ def piece_events(target: Target, copy: Copy, first: int, rows: pa.Table) -> list
 
 
 def _named_keys(target: Target, copy: Copy) -> tuple[str, ...]:
-    """The key, if its values are spelled as in messages, so that one hash finds both; else none."""
+    """Return the key columns if the copy writes their values as messages do, so that hashes are equal; else ()."""
     here = tuple(spelling_in_copy(copy.types.get(key)) for key in target.keys)
     return target.keys if None not in here and here == target.spellings else ()

@@ -1,4 +1,4 @@
-"""Reads the schema of a running database from its own catalogue; nothing is written there."""
+"""Reads the schema of a running database from its system catalog. Retable writes nothing to the database."""
 
 import re
 from collections.abc import Iterator
@@ -32,16 +32,16 @@ _ORACLE_OWN = "'SYS', 'SYSTEM', 'XDB', 'MDSYS', 'CTXSYS', 'OUTLN', 'DBSNMP', 'GS
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a database, rather than the name of a file."""
+    """Return whether a text is the address of a database. If not, it is the name of a file."""
     return text.startswith("jdbc:") or "://" in text
 
 
 def read_database(address: str, password: str | None, database: str | None = None) -> Schema:
-    """Read the tables of a database: of MySQL and MariaDB, PostgreSQL or Oracle.
+    """Return the declared tables of a running MySQL, MariaDB, PostgreSQL or Oracle database.
 
-    `address` is in JDBC's spelling, or `mysql://user@host:3306/shop`; it never holds a password. Its TLS options are
-    honoured or refused (`retable.onboard.schema.tls`). `database` is the first part of the names of Oracle's tables, if
-    messages name one. ConflictError if the database cannot be reached.
+    `address` is a JDBC address, or `mysql://user@host:3306/shop`, without a password. Its TLS options are used, or
+    refused with an error (`retable.onboard.schema.tls`). `database` is only for Oracle: if the messages of the source
+    name a database, table names begin with this name. ConflictError if the database cannot be reached.
     """
     url = read_address(address, password)
     with connected(url, address) as connection:
@@ -55,7 +55,10 @@ def read_database(address: str, password: str | None, database: str | None = Non
 
 
 def read_address(address: str, password: str | None) -> sa.URL:
-    """Read an address; InvalidSetting if it is not understood or holds a password."""
+    """Parse the address of a database, and add the password to it.
+
+    InvalidSetting if the address cannot be parsed, contains a password, or is of an unsupported database.
+    """
     text = address.removeprefix("jdbc:")
     if found := _ORACLE.match(text):
         port = int(found["port"] or 1521)
@@ -65,16 +68,20 @@ def read_address(address: str, password: str | None) -> sa.URL:
             url = sa.make_url(text)
         except (sa.exc.ArgumentError, ValueError):
             shown = without_passwords(address)
-            raise InvalidSetting(f"{shown!r} is not an address of a database, as jdbc:mysql://host:3306/shop") from None
+            raise InvalidSetting(
+                f"{shown!r} is not an address of a database; write jdbc:mysql://host:3306/shop"
+            ) from None
     if url.password is not None or any(_PASSWORD.search(name) for name in url.query):
         raise InvalidSetting("an address must not contain a password; name an environment variable with --password-env")
     backend = url.get_backend_name()
     if backend not in _DRIVERS:
-        raise InvalidSetting(f"schemas of {backend!r} are not supported; supported are {', '.join(_DRIVERS)}")
+        raise InvalidSetting(
+            f"databases of {backend!r} cannot be read; the supported databases are {', '.join(_DRIVERS)}"
+        )
     user = url.username or url.query.get("user")
     options = {name: value for name, value in url.query.items() if isinstance(value, str)}
     if twice := sorted(url.query.keys() - options.keys()):
-        raise InvalidSetting(f"the address has the option {twice[0]} twice")
+        raise InvalidSetting(f"the address has the option {twice[0]} more than once; keep one of them")
     service = {name: value for name, value in options.items() if name == "service_name"}
     query = {**service, **tls_of(backend, options)}
     named_user = user if isinstance(user, str) else None
@@ -83,7 +90,10 @@ def read_address(address: str, password: str | None) -> sa.URL:
 
 @contextmanager
 def connected(url: sa.URL, shown: str) -> Iterator[sa.Connection]:
-    """Connect to a database for a while; its errors become a ConflictError that names `shown`."""
+    """Connect to a database for the `with` block. Errors of the database become a ConflictError.
+
+    `shown` is the address without a password, for the error. EnvironmentFault if the driver is not installed.
+    """
     try:
         engine = sa.create_engine(url)
     except (NoSuchModuleError, ImportError) as error:
@@ -93,7 +103,9 @@ def connected(url: sa.URL, shown: str) -> Iterator[sa.Connection]:
             yield connection
     except SQLAlchemyError as error:
         what = str(getattr(error, "orig", error)).splitlines()[0]
-        raise ConflictError(f"{shown}: {what}; check address, user and password, or try again") from error
+        raise ConflictError(
+            f"{shown}: the database reports: {what}; check address, user and password, or try again"
+        ) from error
     finally:
         engine.dispose()
 
@@ -117,7 +129,7 @@ def _read_mysql(connection: sa.Connection, database: str | None) -> Schema:
 
 
 def _binlog(connection: sa.Connection) -> tuple[str, int] | None:
-    """The server's present binlog position; None if it writes no binlog, or if the user may not ask."""
+    """Return the server's current binlog position; None if it writes no binlog or the user has no right to read it."""
     for question in ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS"):
         with suppress(SQLAlchemyError):
             row = connection.exec_driver_sql(question).first()
@@ -147,11 +159,11 @@ FROM pg_constraint p JOIN pg_class c ON c.oid = p.conrelid JOIN pg_namespace n O
 CROSS JOIN LATERAL unnest(p.conkey) WITH ORDINALITY AS k(attnum, at)
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
 WHERE p.contype = 'p' ORDER BY 1, 2, k.at"""
-"""The constraint's own columns; columns that its index only includes are not part of the key."""
+"""The columns of each primary key. Columns that the index only has as INCLUDE columns are not part of the key."""
 
 
 def _read_postgresql(connection: sa.Connection) -> Schema:
-    """The tables, with columns as a statement would declare them: PostgreSQL writes no such statements."""
+    """Return the tables. PostgreSQL gives no CREATE TABLE statements, so columns come from its catalog."""
     schema = Schema("postgresql")
     keys: dict[tuple[str, str], list[str]] = {}
     for home, table, column in connection.exec_driver_sql(_KEYS.replace("%", "%%")):
@@ -181,7 +193,7 @@ def _written(name: TableName, columns: list[ColumnSpec], key: tuple[str, ...]) -
 
 # --- Oracle ----------------------------------------------------------------------------------------------------------
 def _read_oracle(connection: sa.Connection, database: str | None) -> Schema:
-    """The tables as DBMS_METADATA writes them, without storage: the user's tables and others that it may see."""
+    """Return all tables that the user may see, from the DDL of DBMS_METADATA without storage clauses."""
     settings = "".join(
         f"DBMS_METADATA.SET_TRANSFORM_PARAM(DBMS_METADATA.SESSION_TRANSFORM, '{name}', {value});"
         for name, value in (("STORAGE", "FALSE"), ("SEGMENT_ATTRIBUTES", "FALSE"), ("SQLTERMINATOR", "TRUE"))

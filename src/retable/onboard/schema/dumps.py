@@ -1,4 +1,4 @@
-"""Reads schema dumps of mysqldump, mariadb-dump and Oracle's DBMS_METADATA; nothing in them is executed."""
+"""Reads schema dumps of mysqldump, mariadb-dump and Oracle's DBMS_METADATA. No statement is executed."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -30,17 +30,18 @@ _COMMENT_ON = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NEXT_NUMBER = re.compile(r"(?:DO|SELECT)\s+SETVAL\s*\(", re.IGNORECASE)
-"""How MariaDB's dumps set the next number of a sequence."""
+"""A statement with which a MariaDB dump sets the next number of a sequence (a database object)."""
 
 _SNIFFED = 1 << 16
 _PLACEHOLDER = "\x01"
 
 
 def read_dump(path: Path, database: str | None = None) -> Schema:
-    """Read a dump in bounded memory, however many rows it holds.
+    """Return the tables that a dump declares. Memory does not grow with the rows in the dump.
 
-    `database` is that of a dump that names none. For Oracle it is the first part of every table's name; without it the
-    owner is. InvalidSetting if the file is no known dump.
+    `database` is for a MySQL dump that does not name its database. For Oracle, table names are `database.owner.table`
+    if `database` is given, and `owner.table` if it is None.
+    InvalidSetting if the file is not a known dump; EnvironmentFault if it cannot be read.
     """
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
@@ -52,7 +53,7 @@ def read_dump(path: Path, database: str | None = None) -> Schema:
 
 
 def read_mysql(pieces: Iterable[str], database: str | None) -> Schema:
-    """Read the output of mysqldump or mariadb-dump."""
+    """Return the tables that the output of mysqldump or mariadb-dump declares. `pieces` are its lines."""
     schema = Schema("mysql")
     for piece in split(pieces, MYSQL):
         _note_place(schema, piece.text)
@@ -67,13 +68,13 @@ def read_mysql(pieces: Iterable[str], database: str | None) -> Schema:
 
 
 def read_oracle(pieces: Iterable[str], database: str | None) -> Schema:
-    """Read the output of DBMS_METADATA.GET_DDL, with or without SQL*Plus."""
+    """Return the tables that the output of DBMS_METADATA.GET_DDL declares. It may contain SQL*Plus commands."""
     schema = Schema("oracle")
     for piece in split(pieces, ORACLE):
         if piece.kind == "comment" or _is_refused(schema, piece):
             continue
         if piece.swallows:
-            reason = "a program lacks its end, so the text after it is not read; add a line with only /"
+            reason = "a PL/SQL program has no end, so the text after it is not read; add a line with only / after it"
             schema.unread.append(UnreadStatement(None, reason, piece.text[:200], piece.line))
             continue
         if found := _COMMENT_ON.match(piece.text):
@@ -88,7 +89,7 @@ READERS: dict[DumpKind, Callable[[Iterable[str], str | None], Schema]] = {"mysql
 
 
 def named(schema: Schema, name_of: Callable[[TableName], TableName]) -> Schema:
-    """The schema with other names for its tables."""
+    """Rename all tables of a schema, in place, and return the schema. `name_of` maps the old name to the new one."""
     tables = {}
     for name, schema_table in schema.tables.items():
         tables[name_of(name)] = replace(schema_table, table=replace(schema_table.table, table=name_of(name)))
@@ -98,7 +99,7 @@ def named(schema: Schema, name_of: Callable[[TableName], TableName]) -> Schema:
 
 
 def _owned(name: TableName, database: str | None) -> TableName:
-    """An Oracle table named by its owner, which is the database of messages that name no other."""
+    """Return the name of an Oracle table. Without `database`, the owner takes the place of the database."""
     owner = name.schema or ""
     if owner == _PLACEHOLDER:
         return TableName(database or "", None, name.table)
@@ -106,10 +107,10 @@ def _owned(name: TableName, database: str | None) -> TableName:
 
 
 def _without_homeless(schema: Schema) -> Schema:
-    """The schema without tables of unknown owner; they are listed."""
+    """Move tables whose owner is not known from `schema.tables` to `schema.unread`."""
     for name in [name for name in schema.tables if not name.database]:
         schema_table = schema.tables.pop(name)
-        reason = "its owner is not known; give it with --database"
+        reason = "the owner of the table is not known; name it with --database"
         schema.unread.append(UnreadStatement(name, reason, schema_table.statement[:200], 0))
     return schema
 
@@ -130,7 +131,7 @@ def _pieces(file: TextIO) -> Iterator[str]:
 
 
 def _is_refused(schema: Schema, piece: Piece) -> bool:
-    """Whether a statement is too long to be read; then it is listed."""
+    """Return whether a statement is too long to be read. If so, add it to `schema.unread`."""
     if piece.is_cut:
         schema.unread.append(
             UnreadStatement(None, "the statement is too long to be read", piece.text[:200], piece.line)

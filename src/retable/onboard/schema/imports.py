@@ -1,4 +1,4 @@
-"""A schema compared with earlier imports: what is new, gone and different, and what is then to be kept."""
+"""Compares a schema with earlier imports, and plans the rows that an import of the schema would store."""
 
 import re
 from collections.abc import Mapping
@@ -19,17 +19,18 @@ from retable.schema_history.columns import spelling
 from retable.settings.sources import SourceSettings
 
 START = "start"
-"""The command line's spelling of a position before all changes of the source."""
+"""On the command line, the position before all changes of the source."""
 
 _AT = re.compile(r"(\d{1,9}):(-?\d{1,38})(?::(-?\d{1,18}))?\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPlan:
-    """The result of an import of a schema.
+    """What the import of a schema would change.
 
-    `changed` says in words, by table, what differs from before. `gone` are tables of an earlier import that this one
-    does not have: they stay as they are. `left_out` are those that the settings do not select.
+    `changed` has, by table, the differences from the earlier import as texts. `gone` are the tables of earlier imports
+    that the schema does not have; their imports stay. `same` counts unchanged tables, and `left_out` the tables that
+    the settings do not select. `rows` are the new rows to store. `is_first` is True if no import existed before.
     """
 
     added: tuple[TableName, ...]
@@ -43,7 +44,10 @@ class ImportPlan:
 
 
 def read_position(text: str) -> Sequence:
-    """Read a position of the command line: `start`, or `epoch:hi[:lo]` in the numbers of the source."""
+    """Parse a position of the command line: `start`, or `epoch:hi[:lo]` as in the column `_retable_sequence`.
+
+    InvalidSetting for any other text.
+    """
     if text == START:
         return LOWEST
     found = _AT.match(text)
@@ -56,14 +60,14 @@ def read_position(text: str) -> Sequence:
 
 
 def read_start(text: str) -> Sequence:
-    """Read the start of a table: `start`, or `epoch:hi`, which is after all changes of that `hi`.
+    """Parse the position at which a table starts: `start`, or `epoch:hi`, which means after all changes of that `hi`.
 
-    InvalidSetting for a position among the changes of one `hi`, at which a table cannot start.
+    InvalidSetting for `epoch:hi:lo`, because a table cannot start between two changes of one `hi`.
     """
     if (found := _AT.match(text)) and found[3] is not None:
         raise InvalidSetting(
             f"{text}: a table starts after all changes of one hi, so write {found[1]}:{found[2]}; if the copy may lack "
-            "one of them, write an earlier hi: changes that the copy contains already do no harm"
+            "some of these changes, write an earlier hi: changes that the copy already contains do no harm"
         )
     return read_position(text)
 
@@ -73,9 +77,10 @@ def format_position(position: Sequence) -> str:
 
 
 def position_of(schema: Schema, source: SourceSettings, imported: str | None) -> Sequence:
-    """The position of a schema in the order of a source: as a person declares it, else as the dump does.
+    """Return the position of a schema in the order of a source's changes.
 
-    InvalidSetting if neither gives it in the numbers that order the source's changes.
+    `imported` is the position that a person gave on the command line. If it is None, the dump's own log position is
+    used. InvalidSetting if there is neither, or if the source's changes are not ordered by that log position.
     """
     if imported is not None:
         return read_position(imported)
@@ -85,17 +90,20 @@ def position_of(schema: Schema, source: SourceSettings, imported: str | None) ->
         place = find_format(source.format).binlog_position(file, at)
         if place is not None:
             return Sequence(source.source_epoch, place, -1)
-        found = f"it says {file}:{at}, but {source.format} is not ordered by that; "
+        found = f"the dump names {file}:{at}, but {source.format} is not ordered by this log position; "
     raise InvalidSetting(
         f"the position of the schema is not known: {found}give it with --at epoch:hi[:lo], or with --at {START} if the "
-        f"tables have been so since before the first change of {source.name}"
+        f"tables have had this schema since before the first change of {source.name}"
     )
 
 
 def plan_import(
     lake: Lake, source: SourceSettings, schema: Schema, position: Sequence, origin: str, now: datetime
 ) -> ImportPlan:
-    """Say what an import would change; nothing is written."""
+    """Return what an import of a schema at `position` would change. Nothing is written.
+
+    `origin` names the dump or database; it is stored with each import.
+    """
     before = read_schema_imports(lake, source.name)
     known: dict[TableName, list[Import]] = {}
     for each in sorted(before.each, key=lambda each: each.position):
@@ -125,9 +133,9 @@ def plan_import(
 
 
 def _differences(before: list[Import], now: DeclareTable, position: Sequence) -> tuple[str, ...] | None:
-    """The differences from the import in force at a position, in words; None if the table had none yet.
+    """Return, as texts, how a table differs from its last import at or before `position`.
 
-    `before` are its imports in the order of their positions.
+    `before` are the table's earlier imports, ordered by position. Return None if there are none.
     """
     if not before:
         return None

@@ -1,4 +1,4 @@
-"""Splits an SQL script into its statements, in bounded memory; rows of data are skipped."""
+"""Splits an SQL script into its statements, in bounded memory. INSERT and REPLACE statements are skipped."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,15 +8,15 @@ from typing import Literal
 from retable.ddl.statement import LONGEST_STATEMENT
 
 PIECE = 1 << 20
-"""Characters that are read at once: a line of data may be as long as a packet."""
+"""The maximum number of characters that are read at once. A line with rows may be as long as a MySQL packet."""
 
 _DELIMITER = re.compile(r"delimiter\s+(\S+)\s*\Z", re.IGNORECASE)
 _SANDBOX = re.compile(r"/\*M?!999999\\-.*\*/\Z")
-"""The first line of mariadb-dump: a command to its own client, a comment to every server."""
+"""The first line of mariadb-dump. MariaDB's client reads it as a command, and every server as a comment."""
 
 _DATA = re.compile(r"\s*(?:INSERT|REPLACE)\s", re.IGNORECASE)
 _ROWS = re.compile(r"""(?:[^'"`;]++|'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+"|`[^`]*+`)*+""", re.DOTALL)
-"""Whole values of rows: then comes an end, or a quote whose end is in the next piece."""
+"""Complete values of rows, up to the end of the statement or to a quote that ends in the next piece."""
 
 _PROGRAM = re.compile(
     r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:NON)?EDITIONABLE\s+)?"
@@ -27,7 +27,7 @@ _BEGINS = re.compile(r"\s*(?:CREATE|ALTER|COMMENT\s+ON|GRANT|DROP)\s", re.IGNORE
 _BEYOND_PROGRAM = re.compile(
     r"\s*(?:CREATE\s+(?:\w+\s+){0,3}TABLE|ALTER\s+(?:TABLE|TRIGGER)|COMMENT\s+ON|DROP\s+TABLE)\s", re.IGNORECASE
 )
-"""Statements that begin no line of a program, in which they occur only as text."""
+"""Statements that never begin a line of a PL/SQL program, because a program has them only inside strings."""
 
 _COMMAND = re.compile(
     r"\s*(?:SET|PROMPT|REM|REMARK|SPOOL|WHENEVER|EXIT|QUIT|SHOW|COLUMN|CONNECT|CONN|START|DEFINE|UNDEFINE|@)(?:\s|$|@)",
@@ -37,10 +37,10 @@ _COMMAND = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A statement without its end, or a line of comment, and the line at which it begins.
+    """A statement without its terminator, or a comment line. `line` is the line at which it begins.
 
-    `is_cut`: only the beginning of a statement that is too long to be read. `is_last`: it ended with the script,
-    without a terminator.
+    If `is_cut`, `text` has only the beginning of a statement that is too long to be read. If `is_last`, the script
+    ended before a terminator of this statement.
     """
 
     kind: Literal["statement", "comment"]
@@ -51,17 +51,19 @@ class Piece:
 
     @property
     def swallows(self) -> bool:
-        """Whether it is a program without its end that includes possible statements on tables."""
+        """Whether this is a PL/SQL program without an end, whose text may include later statements on tables."""
         is_program = self.is_last and _PROGRAM.match(self.text)
         return bool(is_program) and any(map(_BEYOND_PROGRAM.match, self.text.splitlines()))
 
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """The syntax of scripts of a database's tools.
+    """The syntax of the scripts that the tools of a database write.
 
-    `escapes`: a backslash escapes a quote. `slash`: a line with only a slash ends a statement; a program ends so, or
-    before a statement on a table. `open_ended`: a statement may lack its end, and the next one begins on a new line.
+    `quotes` are the quote characters, and `line_comments` is a pattern. If `escapes`, a backslash escapes a quote. If
+    `delimiters`, a DELIMITER command can change the terminator. If `slash`, a line with only a slash ends a statement;
+    only this line, or a statement on a table, ends a PL/SQL program. If `open_ended`, a statement may have no
+    terminator; the next statement then begins on a new line.
     """
 
     quotes: str
@@ -77,7 +79,7 @@ ORACLE = Syntax("'\"", "--", slash=True, open_ended=True)
 
 
 def split(pieces: Iterable[str], syntax: Syntax) -> Iterator[Piece]:
-    """Split a script into statements and lines of comment; `pieces` are its lines, long lines in several pieces."""
+    """Yield the statements and comment lines of a script. `pieces` are its lines; a long line is in several pieces."""
     cutter = _Cutter(syntax=syntax)
     for piece in pieces:
         yield from cutter.feed(piece)
@@ -87,9 +89,11 @@ def split(pieces: Iterable[str], syntax: Syntax) -> Iterator[Piece]:
 
 @dataclass(slots=True, kw_only=True)
 class _Cutter:
-    """The state in a script: the open quote or comment, and the part of a statement that was read.
+    """The state of `split` between two pieces.
 
-    `depth` counts open parentheses; `skips` is set in a statement of data.
+    `inside` is the open quote or comment. `kept` has the text of the current statement, and `began` its first line.
+    `depth` is the number of open parentheses. `skips` is True inside an INSERT or REPLACE. `hidden` is True if a
+    backslash at the end of the last piece escapes the next character.
     """
 
     syntax: Syntax
@@ -122,7 +126,7 @@ class _Cutter:
         self.line += self.at_start
 
     def flush(self) -> Iterator[Piece]:
-        """End the statement that was read so far."""
+        """Yield the statement that was read so far, and reset the state."""
         text, cut, skips = "".join(self.kept).strip(), self.is_cut, self.skips
         self.kept, self.size, self.is_cut, self.skips, self.depth = [], 0, False, False, 0
         if text and not skips:
@@ -130,14 +134,14 @@ class _Cutter:
 
     # --- lines ---------------------------------------------------------------------------------------------------
     def _end_open(self, piece: str) -> Iterator[Piece]:
-        """End a statement that lacks its end before the next one begins."""
+        """If `piece` begins a new statement, end the open statement, which has no terminator."""
         if not (self.syntax.open_ended and self.size and _BEGINS.match(piece)):
             return
         if _BEYOND_PROGRAM.match(piece) if _PROGRAM.match(self._head()) else self.depth == 0:
             yield from self.flush()
 
     def _whole_line(self, piece: str) -> Iterable[Piece] | None:
-        """The kind of a line that belongs to no statement; None for any other line."""
+        """Handle a line that is not part of a statement, and return its pieces. Return None for any other line."""
         text = piece.strip()
         if self.syntax.slash and text == "/":
             return list(self.flush())
@@ -154,7 +158,7 @@ class _Cutter:
 
     # --- characters ----------------------------------------------------------------------------------------------
     def _step(self, piece: str, at: int) -> tuple[int, bool]:
-        """Advance to the next significant character; True if the statement ends there."""
+        """Read up to the next significant character. Return the new offset, and whether the statement ends there."""
         if self.hidden:
             self.hidden = False
             self._keep(piece[at : at + 1])
@@ -183,7 +187,10 @@ class _Cutter:
         return end, False
 
     def _finder(self) -> re.Pattern[str]:
-        """The pattern of the end of the quote or comment, or, outside of both, of any significant character."""
+        """Return the pattern to search next.
+
+        Inside a quote or comment it finds the end of it. Outside it finds any significant character.
+        """
         key = self.inside or self.delimiter
         if key not in self._finders:
             self._finders[key] = re.compile(self._pattern(), re.DOTALL)
@@ -213,6 +220,6 @@ class _Cutter:
 
 
 def _ends_hiding(piece: str, at: int) -> bool:
-    """Whether a piece ends in a backslash that escapes the first character of the next one."""
+    """Return whether a piece ends with a backslash that escapes the first character of the next piece."""
     tail = piece[at:]
     return (len(tail) - len(tail.rstrip("\\"))) % 2 == 1

@@ -1,4 +1,4 @@
-"""The tables of a schema as its statements declare them, and what was not understood."""
+"""The tables that the statements of a schema declare, and the statements that were not understood."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,10 @@ _EXCERPT = 200
 
 @dataclass(frozen=True, slots=True)
 class UnreadStatement:
-    """A statement that is not understood: its table, if known, the reason, and the line at which it begins."""
+    """A statement of a schema that Retable does not understand, for the report of an import.
+
+    `table` is None if the table is not known. `line` is the line of the script at which the statement begins.
+    """
 
     table: TableName | None
     reason: str
@@ -41,7 +44,7 @@ class UnreadStatement:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredTable:
-    """A table, and the statement that makes it."""
+    """A declared table, and the text of the statement that creates it."""
 
     table: DeclareTable
     statement: str
@@ -49,9 +52,10 @@ class DeclaredTable:
 
 @dataclass(slots=True)
 class Schema:
-    """The tables by name as they are after all statements, and what was not understood, in order.
+    """The tables as they are after all statements of a dump or a database, and the statements not understood.
 
-    `place` is the dump's position in its log, as the database's own tools give it; `marks` are further notes on it.
+    `place` is the log file and the offset at which the schema was read, if it is known. `marks` are notes about this
+    position, for example a GTID. `unread` is in the order of the script.
     """
 
     dialect: str
@@ -61,7 +65,7 @@ class Schema:
     marks: list[str] = field(default_factory=list)
 
     def take(self, changes: Iterable[SchemaChange], statement: str, line: int) -> None:
-        """Apply the meaning of one statement."""
+        """Apply the changes of one statement to `tables`. Add a change that cannot be applied to `unread`."""
         for change in changes:
             reason = self._take(change, statement)
             if reason is not None:
@@ -78,7 +82,7 @@ class Schema:
                 self.tables[table] = DeclaredTable(DeclareTable(table, columns, keys, change.references), statement)
             case CreateTableLike(table, like):
                 if like not in self.tables:
-                    return f"it is like {like}, which the script does not declare"
+                    return f"CREATE TABLE … LIKE names {like}, which the script does not declare"
                 self.tables[table] = DeclaredTable(
                     replace(self.tables[like].table, table=table, references=()), statement
                 )
@@ -88,7 +92,7 @@ class Schema:
                 self.tables = {name: known for name, known in self.tables.items() if name.database != database}
             case RenameTable(table, to):
                 if table not in self.tables:
-                    return "it renames a table that the script does not declare"
+                    return "the statement renames a table that the script does not declare"
                 known = self.tables.pop(table)
                 self.tables[to] = replace(known, table=replace(known.table, table=to))
             case Unsupported(_, reason) | MovePartitions(_, reason):
@@ -100,7 +104,7 @@ class Schema:
     def _alter(self, change: SetKey | AddColumn | DropColumn | ChangeColumn | AddForeignKey) -> str | None:
         known = self.tables.get(change.table)
         if known is None:
-            return "it changes a table that the script does not declare"
+            return "the statement changes a table that the script does not declare"
         table = known.table
         match change:
             case AddForeignKey(_, _, key):
@@ -114,7 +118,7 @@ class Schema:
             case ChangeColumn(_, name, column, place):
                 was = next((c for c in table.columns if _same(c.name, name)), None)
                 if was is None:
-                    return f"column {name!r} does not exist"
+                    return f"the statement changes the column {name!r}, which the table does not have"
                 new = column if column.source_type else replace(was, name=column.name)
                 if place is None or place == ColumnPosition():
                     columns = tuple(new if c == was else c for c in table.columns)
@@ -126,7 +130,7 @@ class Schema:
         return None
 
     def comment(self, table: TableName, column: str, text: str) -> None:
-        """Apply the comment of a column, if the table is declared."""
+        """Set the comment of a column, if the table is declared."""
         known = self.tables.get(table)
         if known is not None:
             columns = tuple(replace(c, comment=text) if c.name == column else c for c in known.table.columns)

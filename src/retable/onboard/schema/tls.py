@@ -1,4 +1,4 @@
-"""The TLS options of a database address, in the form of its driver: honoured, or refused by name."""
+"""Translates the TLS options of a database address for its Python driver. Unsupported options are errors."""
 
 import re
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ _SPELLED = "sslMode, useSSL, requireSSL, verifyServerCertificate, ssl_ca, ssl_ce
 
 
 def tls_of(backend: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Give the options for the driver of a database; InvalidSetting names a TLS option that cannot be honoured.
+    """Return the TLS options in the form of the database's driver. InvalidSetting names an unsupported TLS option.
 
-    PostgreSQL's are libpq's, and JDBC's `ssl=true`, which is `verify-full`. MySQL's and MariaDB's are those of their
-    JDBC drivers, with PEM files as `ssl_ca`, `ssl_cert`, `ssl_key`.
+    For PostgreSQL, the options of libpq are supported, and JDBC's `ssl=true`, which means `verify-full`. For MySQL and
+    MariaDB, the options of their JDBC drivers are supported, with PEM files as `ssl_ca`, `ssl_cert`, `ssl_key`.
     """
     options = {name.lower(): value for name, value in options.items() if _ABOUT.search(name)}
     match backend:
@@ -52,17 +52,19 @@ def _mysql(options: Mapping[str, str]) -> dict[str, str]:
         raise InvalidSetting(f"sslMode is {options['sslmode']!r}; the values are {', '.join(_MYSQL_MODES).upper()}")
     files = {name: options[name] for name in ("ssl_ca", "ssl_cert", "ssl_key") if name in options}
     if mode.startswith("verify") and "ssl_ca" not in files:
-        raise InvalidSetting("to verify the server, name the file of its authority: ssl_ca=ca.pem in the address")
+        raise InvalidSetting(
+            "to verify the server, name the file of its certificate authority: ssl_ca=ca.pem in the address"
+        )
     if mode == "disabled":
         return {"ssl_disabled": "true"}
     if mode == "preferred" and not files:
         return {}
-    # If any of these is given, the driver refuses a server without TLS.
+    # If any of these options is given, the driver refuses a server without TLS.
     return {**files, "ssl_check_hostname": str(mode == "verify_identity").lower()}
 
 
 def _old_mode(options: Mapping[str, str]) -> str:
-    """The meaning of the options that existed before `sslMode`."""
+    """Return the `sslMode` that corresponds to the older options, such as `useSSL`."""
     if "usessl" in options and not _is_true(options, "usessl"):
         return "disabled"
     if _is_true(options, "verifyservercertificate"):
@@ -77,5 +79,5 @@ def _is_true(options: Mapping[str, str], name: str) -> bool:
     if value is None:
         return False
     if value.lower() not in ("true", "false"):
-        raise InvalidSetting(f"{name} is {value!r}; write true or false")
+        raise InvalidSetting(f"the option {name} of the address is {value!r}; write true or false")
     return value.lower() == "true"

@@ -1,4 +1,7 @@
-"""Updates that a source writes as two messages, one row each: find which halves belong together, many at a time."""
+"""Find the two halves of an update, for many updates at a time.
+
+Some sources write an update as two messages: one with the row before the update, and one with the row after it.
+"""
 
 from collections.abc import Collection
 
@@ -19,24 +22,36 @@ def are_halves(rows: pa.Table) -> Flags:
 
 
 def pair_columns(rows: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """The columns that identify an update, equal in both of its halves."""
+    """Return the columns that identify an update: source epoch, `hi` of the sequence, and partition.
+
+    Both halves of an update have the same values in these columns.
+    """
     members = [pc.struct_field(rows["sequence"], name) for name in ("epoch", "hi")]
     return dict(zip(PAIR, [*members, rows["part"]], strict=True))
 
 
 def pair_table(halves: pa.Table) -> pa.Table:
-    """The halves of updates with the columns that identify their update."""
+    """Return the kind and the key hash of each half, with the columns that identify its update (`pair_columns`).
+
+    A half without a key hash gets 0.
+    """
     return pa.table({**pair_columns(halves), "image": halves["image"], "key_hash": pc.fill_null(halves["key_hash"], 0)})
 
 
 def of_pairs(halves: pa.Table, pairs: Collection[Pair]) -> pa.Table:
-    """The halves of these pairs; also those of other pairs with the same `hi`."""
+    """Return the halves whose sequence has the `hi` of one of these pairs.
+
+    The result may also have halves of other pairs, because two pairs may have the same `hi`.
+    """
     his = pa.array(sorted({hi for _, hi, _ in pairs}), pc.struct_field(halves["sequence"], "hi").type)
     return halves.filter(pc.is_in(pc.struct_field(halves["sequence"], "hi"), his))
 
 
 def lack_other_half(rows: pa.Table, apart: Hashes) -> Flags:
-    """Which rows are halves whose other half is not among the rows with the same number in `apart`."""
+    """Return for each row whether it is a half of an update whose other half is missing.
+
+    `apart` has a number for each row, for example its key hash. The other half must have the same number in `apart`.
+    """
     found = np.zeros(rows.num_rows, bool)
     places = np.flatnonzero(are_halves(rows))
     if not len(places):
@@ -53,7 +68,7 @@ def lack_other_half(rows: pa.Table, apart: Hashes) -> Flags:
 
 
 def _runs(table: pa.Table, order: Places) -> Places:
-    """The number of the run of equal rows for each row, in the given order."""
+    """Number the rows in the given order. A row has the number of the row before it if both rows are equal."""
     same = np.ones(table.num_rows, bool)
     for column in table.take(pa.array(order)).combine_chunks().columns:
         mine, before = column[1:], column[:-1]
@@ -64,9 +79,10 @@ def _runs(table: pa.Table, order: Places) -> Places:
 
 
 def foreign_halves(halves: pa.Table) -> pa.Table:
-    """Halves whose other half is there, each with the other half's key hash as its old key hash.
+    """Return the halves whose other half is there, each with the key hash of the other half in `old_key_hash`.
 
-    So each half is also read with its other half; a half with several others is there several times.
+    So a reader of the other half's key also gets this half. If there are other halves with different key hashes, the
+    half is returned once for each of these hashes.
     """
     mine = pa.table({**_filled(halves), "place": pa.array(np.arange(halves.num_rows)), "image": halves["image"]})
     others = pa.table({**_filled(halves), "other": halves["image"], "old_key_hash": halves["key_hash"]})
@@ -78,6 +94,6 @@ def foreign_halves(halves: pa.Table) -> pa.Table:
 
 
 def _filled(halves: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """The columns of a pair without NULL, because a join does not match NULLs."""
+    """Return the columns that identify an update, without NULL in the partition: a join does not match NULLs."""
     columns = pair_columns(halves)
     return {**columns, "part": pc.fill_null(pc.binary_join_element_wise("=", columns["part"], ""), "")}

@@ -1,4 +1,4 @@
-"""Parse many row images into one array of raw values, or of numbers, for each column."""
+"""Parse many row images into one Arrow array for each column. The array has raw values, or numbers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,10 @@ _TOKENS = msgspec.json.Decoder(dict[str, Raw])
 
 
 def read_columns(images: pa.ChunkedArray, numbers: Mapping[str, pa.DataType | None]) -> dict[str, pa.Array]:
-    """Give the raw values of columns as `read_image` reads them; null if an image, or a column of it, is absent.
+    """Return an array of the values of each column in `numbers`, by column name.
 
-    A column whose type is given may have that type, if each image has a number there.
+    The array has the raw values that `read_image` returns. It has null for an image that is null or lacks the column.
+    If `numbers` gives a type for the column, and all its values are numbers, the array may have this type instead.
     """
     first = [_TOKENS.decode(image) for image in _texts(images[:_LOOKED_AT])]
     as_tokens = frozenset(name for name in numbers if any(name in image and _tells(image[name]) for image in first))
@@ -33,7 +34,10 @@ def read_columns(images: pa.ChunkedArray, numbers: Mapping[str, pa.DataType | No
 
 
 def _typed_columns(images: pa.ChunkedArray, columns: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
-    """Columns of strings, and of numbers of these types; an empty result if a column has any other value."""
+    """Read each column as an array of its Arrow type, which is text or a number.
+
+    If a column has a value that does not fit its type, return an empty result.
+    """
     options = pj.ParseOptions(explicit_schema=pa.schema(columns), unexpected_field_behavior="ignore")
     decimals = [name for name, kind in columns.items() if pa.types.is_decimal(kind)]
     tables = []
@@ -54,7 +58,10 @@ def _typed_columns(images: pa.ChunkedArray, columns: Mapping[str, pa.DataType]) 
 
 
 def _may_be_quoted(texts: pa.Array, names: Sequence[str]) -> bool:
-    """Whether a number column may have strings; Arrow reads more strings as numbers than Retable does."""
+    """Return whether one of these number columns may have strings.
+
+    Arrow reads more strings as numbers than Retable does.
+    """
     if not all(map(_SPELLED_ONE_WAY.fullmatch, names)):
         return True
     return bool(pc.any(pc.match_substring_regex(texts, rf'"(?:{"|".join(names)})"\s*:\s*"')).as_py())
@@ -81,7 +88,7 @@ def _columns(texts: Sequence[str], names: Sequence[str], as_tokens: frozenset[st
 
 
 def _raw_values(tokens: list[Raw]) -> pa.Array:
-    """The raw values of tokens; if no token is a string, the tokens are the raw values."""
+    """Return the raw values of JSON tokens. Only a string or a null has a raw value that is not the token itself."""
     texts = pa.array(list(map(bytes, tokens)), pa.binary()).cast(pa.string())
     if pc.any(pc.starts_with(texts, '"')).as_py():
         return pa.array([raw_value_of(bytes(token)) for token in tokens], pa.string())
@@ -89,5 +96,5 @@ def _raw_values(tokens: list[Raw]) -> pa.Array:
 
 
 def _tells(token: Raw) -> bool:
-    """Whether the token itself is the raw value: a number, a boolean, an object or an array."""
+    """Return whether the JSON token is itself the raw value: a number, a boolean, an object or an array."""
     return bytes(token)[:1] not in (b'"', b"n")

@@ -1,4 +1,4 @@
-"""Profile the big tables of a window by tasks: each task reads some files, and only a sample comes back."""
+"""Profile the big tables of a window in tasks. Each task reads some files and returns only a sample and counts."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -30,14 +30,19 @@ from retable.replay.batch.silver_rows import HALVES, ROW_COLUMNS, SKETCH_COLUMNS
 
 Positions = tuple[Sequence, ...]
 _FEW_TABLES = 10
-"""Up to this many tables are read one after the other; if there are more, all rows of a piece are read at once."""
+"""Up to this number of tables, a task reads the rows of one table after the other. If there are more tables, it reads
+all rows of its piece at once."""
 _SMALL_PIECES = 4
-"""Pieces for each task slot: with small pieces, slow ones do not delay the end."""
+"""The number of pieces of a window for each task slot. If pieces are small, a slow piece does not delay the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """The rows of one table that a task read: the first and the last of each kind, and what is true for all of them."""
+    """Facts about the rows of one table that a task read, and a `sample`: the first and last row of each kind.
+
+    `moved` is the number of rows that changed their key. `counts` are by window name and partition. The other fields
+    mean the same as in `RemoteRows` and `RowBatch`.
+    """
 
     sample: pa.Table
     is_plain: bool
@@ -53,7 +58,10 @@ class Profile:
 
     @classmethod
     def sketched(cls, rows: pa.Table) -> "Profile":
-        """Profile rows of which only the positions were read."""
+        """Return the profile of rows of which only the positions were read.
+
+        All other facts get the values of plain rows.
+        """
         return cls(
             sample=rows.take(pa.array(ends_of(rows))),
             is_plain=True,
@@ -90,7 +98,10 @@ class Profile:
 
 
 def _counts(rows: pa.Table, order: pa.Array) -> dict[tuple[str, str | None], PartCount]:
-    """The counts of each partition in each window; `order` sorts the rows by sequence."""
+    """Return the counts of rows, by window name and partition.
+
+    `order` has the indices that sort the rows by sequence.
+    """
     sequences = sequences_of(rows)
     names = sequences.column_names
     placed = sequences.append_column("window", rows["window"]).append_column("part", rows["part"]).take(order)
@@ -106,7 +117,11 @@ def _counts(rows: pa.Table, order: pa.Array) -> dict[tuple[str, str | None], Par
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Profile a piece of a window; if `sketched`, read only the positions of the rows."""
+    """A task that profiles one piece of a window.
+
+    `tables` are the tables to profile, each with the positions of statements at which its rows are split. If
+    `sketched`, the task reads only the positions of the rows.
+    """
 
     piece: WindowRows
     tables: Mapping[TableName, Positions]
@@ -123,7 +138,7 @@ class _Look:
         return found
 
     def _rows(self) -> Iterator[tuple[TableName, pa.Table]]:
-        """The rows of each table; if there are many tables, the piece is read only once."""
+        """Yield the rows of each table. If there are many tables, read the piece only once."""
         without = {*ROW_COLUMNS} - {*SKETCH_COLUMNS} if self.sketched else ()
         if len(self.tables) > _FEW_TABLES:
             found = by_table(self.piece.read_others((), without))
@@ -139,9 +154,10 @@ def profiled(
     ordinals: Mapping[str, int],
     sketched: bool = False,
 ) -> dict[TableName, list[RowBatch]]:
-    """Batches of the rows of tables, split at the positions of statements; the rows stay in silver's files.
+    """Return the batches of each table. Their rows stay in silver's files; a batch has only a sample of them.
 
-    If `sketched`, the sample of a batch is only its first and last row.
+    `tables` gives the positions of statements at which the rows of a table are split into batches. `ordinals` are the
+    numbers of windows by name. If `sketched`, the sample of a batch is only its first and its last row.
     """
     pieces = window.pieces(_SMALL_PIECES * store.slots())
     seen: dict[tuple[TableName, int], list[Profile]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Process many rows of one table by ranges of key hashes, to limit how many rows are read at once."""
+"""Process the rows of one table by ranges of key hashes, to limit how many rows are read at once."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Sequence as Seq
@@ -17,18 +17,18 @@ from retable.replay.batch.vectorized import VectorizedRows, all_keys, fold_vecto
 
 ROWS_AT_ONCE = 100_000
 BYTES_AT_ONCE = 512 << 20
-"""This is less than the 2 GiB of text that one Arrow array holds."""
+"""The largest size of the rows of one range. It is less than the 2 GiB of text that one Arrow array holds."""
 _HASHES = 2.0**64
 _ROUNDED = 1 << 16
-"""The largest error of a hash as a double."""
+"""The largest rounding error of a key hash that is converted to a double."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRanges:
-    """Neighbours among `count` equal ranges of key hashes: from `first` up to `end`, without `end`.
+    """A group of neighbouring key ranges: from the range `first` up to the range before `end`.
 
-    Keys with `linked` hashes belong to no range. They all belong to the object with `takes_linked`, which has no
-    others.
+    All key hashes are divided into `count` ranges of equal size. Keys whose hash is in `linked` belong to no range.
+    They all belong to the group that has `takes_linked`, and this group has no other keys.
     """
 
     first: int
@@ -39,12 +39,12 @@ class KeyRanges:
 
     @property
     def part(self) -> int:
-        """The number of this group, from 0, if all ranges are divided into groups of the same size."""
+        """The number of this group, counted from 0, if all ranges are divided into groups of this size."""
         return self.first // (self.end - self.first)
 
     @property
     def parts(self) -> int:
-        """The number of groups of this size."""
+        """The number of groups, if all ranges are divided into groups of this size."""
         return self.count // (self.end - self.first)
 
     def owns(self, hashes: Hashes) -> Flags:
@@ -55,18 +55,21 @@ class KeyRanges:
         return np.asarray((numbers >= self.first) & (numbers < self.end) & ~are_linked)
 
     def each(self) -> "Iterator[KeyRanges]":
-        """The ranges one by one, as each is folded separately."""
+        """Return one object for each range of the group, because each range is folded separately."""
         if self.takes_linked:
             return iter([self])
         return (replace(self, first=at, end=at + 1) for at in range(self.first, self.end))
 
     def speak_of(self, rows: pa.Table) -> Flags:
-        """Which rows have, or have left, a key of these ranges."""
+        """Return for each row whether its key, or the key that it left, is in these ranges."""
         left = np.asarray(pc.is_valid(rows["old_key_hash"])) & self.owns(hashes_of(rows, "old_key_hash"))
         return self.owns(hashes_of(rows)) | left
 
     def read(self, stretches: Seq[Stretch], without: Collection[str] = ()) -> pa.Table:
-        """Read the rows of one window's stretches that have, or have left, a key of these ranges, and perhaps more."""
+        """Read the rows whose key, or the key that they left, is in these ranges. Other rows may be read too.
+
+        `stretches` are of one window. `without` names columns that are not read.
+        """
         if self.takes_linked:
             # These rows may be in any file: at most a few files are in memory at once.
             pieces = (read_stretches(piece, None, without) for piece in in_pieces(stretches, EACH_FILE))
@@ -85,11 +88,14 @@ def fold_by_ranges(
     shard: str | None,
     late: Mapping[str, Sequence] | None = None,
 ) -> VectorizedRows | None:
-    """Reduce rows like `fold_vectorized`, with the same result, one range at a time.
+    """Fold rows with the result of `fold_vectorized`, but one key range at a time.
 
-    Rows up to the high-water marks of their partitions are `late`. Key hashes are of keys as they are written, so two
-    spellings of one key may be in two ranges; then all rows are read at once. So are rows with float keys, as different
-    floats may be equal (0.0 and -0.0). None if this may be more text than an array holds.
+    `wire` gives each column's name and type in the images, by column identity. `late` gives the high-water marks of
+    partitions: rows that are not above these marks are late.
+
+    In two cases, all rows are read at once. If the key has a float, different values may be equal (0.0 and -0.0). If a
+    key has two spellings, they may be in two ranges, because a key hash is of the key as the message writes it. Return
+    None if all rows must be read at once, but may have more text than an Arrow array holds.
     """
 
     def fold(rows: pa.Table, owns: Callable[[Hashes], Flags] = all_keys) -> VectorizedRows:
@@ -116,7 +122,7 @@ def fold_by_ranges(
 
 
 def range_numbers(hashes: Hashes, count: int) -> Places:
-    """The number of each hash's range, from 0, if there are `count` ranges."""
+    """Return the number of the range of each hash, counted from 0, if there are `count` ranges."""
     return np.floor((hashes / _HASHES + 0.5) * count).clip(0, count - 1).astype(np.int64)
 
 
@@ -125,10 +131,13 @@ def _is_in_range(at: int, count: int, hashes: Hashes) -> Flags:
 
 
 def ranges_of(rows: int, nbytes: int, rows_at_once: int) -> int:
-    """The number of ranges for rows, so that each has at most so many rows and bytes; count moved rows twice."""
+    """Return how many ranges are needed so that each has at most `rows_at_once` rows and `BYTES_AT_ONCE`.
+
+    `rows` and `nbytes` are the number and the size of all rows. A row that changed its key counts twice in `rows`.
+    """
     return max(-(-rows // rows_at_once), -(-nbytes // BYTES_AT_ONCE))
 
 
 def has_twice(keys: pa.Table) -> bool:
-    """Whether a key occurs twice."""
+    """Return whether a key occurs more than once."""
     return bool(keys.group_by(keys.column_names).aggregate([]).num_rows < keys.num_rows)

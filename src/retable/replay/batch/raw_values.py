@@ -1,7 +1,8 @@
-"""Raw values of one column to an Arrow column: same results as the reader of single values, but many at a time.
+"""Convert the raw values of one column to an Arrow column, many at a time.
 
-Numbers may come as numbers (`number_type`). A short cut takes raw values of the usual shape of an encoding. If a value
-has another shape, the whole column goes through the reader of values: only this reader defines what raw values mean.
+The result is that of the reader of single values. Columns of numbers may come as Arrow numbers (`number_type`). The
+usual raw values of an encoding are converted by a short cut. If a column has any other raw value, the reader of single
+values reads the whole column: only this reader defines what raw values mean.
 """
 
 from collections.abc import Callable
@@ -39,13 +40,17 @@ _ZONED_FROM, _ZONED_UNTIL = 0, 2_145_916_800_000_000
 
 
 class _Unusual(Exception):
-    """A raw value does not have the shape that a short cut takes."""
+    """The column has a raw value that the short cut does not accept."""
 
 
 def column_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> _Reader:
-    """Compile the reader of a column; it raises the error of the value reader for the first value that this refuses."""
+    """Return a function that converts the raw values of a column to its gold type.
+
+    The function raises the error of the reader of single values for the first value that this reader refuses.
+    `wire_type` is the column's type in the message, `declared` its type at the source. Both may be None.
+    """
     encoding = value_encoding(source_format, wire_type, gold, rules, declared)
     read = read_value_of(encoding, wire_type or declared, gold, rules)
     short = _short_cut(encoding, gold, rules)
@@ -67,7 +72,10 @@ def column_reader(
 def number_type(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> pa.DataType | None:
-    """The Arrow type for all numbers of a column's encoding; None if a raw value is more than its number."""
+    """Return the Arrow type of a column that may be read as numbers.
+
+    Return None if the column must be read as raw values, because a raw value may mean more than its number.
+    """
     match value_encoding(source_format, wire_type, gold, rules, declared), gold.kind:
         case (Whole(truths=False), "int" | "long") | (EpochMicros() | EpochMillis(), _):
             return pa.int64()
@@ -106,7 +114,10 @@ def _as_it_is(texts: pa.Array) -> pa.Array:
 
 
 def _shaped(texts: pa.Array, shape: str) -> pa.Array:
-    """Check that each text has a shape; values that were read as numbers need no check."""
+    """Return the column. Raise _Unusual if a text does not match the regular expression `shape`.
+
+    Values that were read as numbers are not checked.
+    """
     if not pa.types.is_string(texts.type):
         return texts
     if pc.all(pc.match_substring_regex(texts, shape)).as_py() is False:
@@ -131,7 +142,11 @@ def _wall_clock(texts: pa.Array) -> pa.Array:
 
 
 def _instant(zone: str) -> _Reader:
-    """Read wall-clock times of a zone; times outside the range of the zone's known rules are read one by one."""
+    """Return the short cut for wall-clock times of a time zone.
+
+    If the zone is not UTC, the short cut raises _Unusual for times before 1970 and after the start of 2038. These times
+    are outside the range of the zone's known rules.
+    """
     if zone == "UTC":
         return lambda texts: _wall_clock(texts).cast(pa.timestamp("us", "UTC"))
 
@@ -148,7 +163,10 @@ def _instant(zone: str) -> _Reader:
 
 
 def _shown(gold: GoldType, zone: str) -> _Reader:
-    """Microseconds since the epoch as points in time, or as the wall-clock time of a zone."""
+    """Return a function that converts microseconds since the epoch to points in time.
+
+    If the gold type is `timestamp`, it converts them to the wall-clock time of `zone`.
+    """
 
     def show(micros: pa.Array) -> pa.Array:
         if len(micros) > micros.null_count:

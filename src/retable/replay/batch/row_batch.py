@@ -1,4 +1,4 @@
-"""Rows of silver by table, as columns, with a sample for the rules that look at rows."""
+"""Batches of silver's rows, by table: the rows as Arrow columns, with a sample for the rules that look at rows."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -27,21 +27,23 @@ _SEQUENCE = ("epoch", "hi", "lo")
 _PLACE = ["sequence", "part"]
 _ARRIVAL = ("window", "topic", "partition", "offset", "row_index")
 EACH_FILE = 1_000_000
-"""Larger than the number of a table's files: each piece is one file."""
+"""A number of pieces that is larger than the number of a table's files, so that each piece is one file."""
 ROWS_ONE_BY_ONE = 5_000
-"""Up to this many rows of a table in a window are folded one by one if they are of several kinds; tasks fold more."""
+"""The largest number of rows of several kinds that are folded one by one, for a table in a window. Tasks fold more
+rows."""
 _FEW_RUNS = 10_000
 _FEW_ROWS = 1_000
-"""Up to this many rows become events at once; if there are more, a sample represents them."""
+"""The largest number of rows that all become events if they are not plain. A sample represents more rows."""
 STRETCH = "stretch"
-"""The column with the index of a row's stretch, if there are several stretches."""
+"""The column with the index of a row's stretch, if rows of several stretches are read together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Rows of a table in a window, which a task can read: those of stretch `number`, if statements divide the window.
+    """Rows of one table in a window that a task can read: those between two statements, or at one statement.
 
-    Statements are at `positions`: rows below the first one are stretch 0, those at it 1, those up to the next one 2.
+    The statements are at `positions`. Stretch `number` 0 has the rows below the first position, 1 the rows at the first
+    position, 2 the rows between the first and the second position, and so on.
     """
 
     window: WindowRows
@@ -52,7 +54,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class PartCount:
-    """How many rows of a window came from one partition, and their lowest and highest sequence."""
+    """The number of rows of a window that came from one partition, and their lowest and highest sequence."""
 
     rows: int
     lowest: Sequence
@@ -67,12 +69,12 @@ class PartCount:
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteRows:
-    """Rows that stay in silver's files until they are read here: `num_rows` rows, of `nbytes` in memory.
+    """Rows that stay in silver's files until `table` reads them: `num_rows` rows, of `nbytes` in memory.
 
-    `counts` are by window ordinal and partition. `moved` rows changed their key. `is_hashed`: all have a key hash.
-    `has_halves`: some are halves of updates. `is_partial`: some have partial images; of these, `has_partial_halves`:
-    some are halves, and `links_keys`: some change their key. `waits`: the rows are few and are read when their table's
-    turn comes.
+    `moved` is the number of rows that changed their key. `counts` are by window ordinal and partition. If `is_hashed`,
+    all rows have a key hash. If `has_halves`, some rows are halves of updates. If `is_partial`, some rows have partial
+    images. If `has_partial_halves`, some halves have partial images. If `links_keys`, some rows have partial images and
+    change their key. If `waits`, the rows are few, and they are read when the replay of their table begins.
     """
 
     stretches: tuple[Stretch, ...]
@@ -95,7 +97,10 @@ class RemoteRows:
 def read_stretches(
     stretches: Seq[Stretch], hashes: tuple[int, int] | None = None, without: Collection[str] = ()
 ) -> pa.Table:
-    """Read the rows of stretches of one window, as `WindowRows.read`; if there are several, add a `STRETCH` column."""
+    """Read the rows of stretches of one window; `hashes` and `without` are as in `WindowRows.read`.
+
+    If there are several stretches, add the column `STRETCH`.
+    """
     found = []
     for (table, positions), mine in groupby(enumerate(stretches), lambda each: (each[1].table, each[1].positions)):
         places = {stretch.number: (at, stretch.window) for at, stretch in mine}
@@ -109,18 +114,18 @@ def read_stretches(
 
 
 def in_pieces(stretches: Seq[Stretch], count: int) -> list[tuple[Stretch, ...]]:
-    """Split the same rows into about `count` pieces, or more."""
+    """Split the rows of stretches into about `count` pieces, or more. Each piece has the same stretches."""
     window = stretches[0].window
     return [tuple(replace(each, window=piece) for each in stretches) for piece in window.pieces(count)]
 
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """Rows of one source table in one window, and a sample that represents them.
+    """Rows of one source table in one window, and a `sample` that represents them.
 
-    `sample` has the first and the last row of each kind: rows of one kind have the same columns, types, key and
-    partition. `is_plain`: all rows are whole rows, or whole halves, and of one kind except for their partitions. If
-    several tables go into one gold table, `shard` is the label of the rows' table.
+    The sample has the first and the last row of each kind. Rows of one kind have the same columns, types, key and
+    partition. If `is_plain`, all rows are whole rows or whole halves of updates, and they differ in kind only by
+    partition. If several source tables go into one gold table, `shard` is the label of the rows' source table.
     """
 
     source: pa.Table | RemoteRows
@@ -133,13 +138,13 @@ class RowBatch:
         return self.source.table if isinstance(self.source, RemoteRows) else self.source
 
     def rows_by_window(self) -> Counter[int]:
-        """How many rows came in each window, by its ordinal."""
+        """Return the number of rows of each window, by window ordinal."""
         if not isinstance(self.source, RemoteRows):
             return Counter({self.sample[0].ordinal: self.source.num_rows})
         return sum((Counter({ordinal: each.rows}) for (ordinal, _), each in self.source.counts.items()), Counter())
 
     def places(self) -> pa.Table:
-        """The sequences and partitions of all rows."""
+        """Return the sequences and partitions of all rows."""
         if isinstance(self.source, RemoteRows):
             return read_stretches(self.source.stretches, without=[name for name in ROW_COLUMNS if name not in _PLACE])
         return self.source.select(_PLACE)
@@ -156,48 +161,48 @@ class RowBatch:
 
     @property
     def types(self) -> Mapping[str, str | None]:
-        """The columns of plain rows, with their types in the messages, if messages name these."""
+        """The columns of plain rows, each with its type in the messages, or None if messages do not name types."""
         first = self.sample[0]
         return first.types or dict.fromkeys(read_image(first.after or first.before or "{}"))
 
     def events(self, ordinals: Mapping[str, int]) -> list[RowEvent]:
-        """Every row as a separate event."""
+        """Return every row as an event."""
         if len(self.sample) == self.source.num_rows:
             return self.sample
         return self.events_of(self.rows, ordinals)
 
     def events_of(self, rows: pa.Table, ordinals: Mapping[str, int]) -> list[RowEvent]:
-        """Some rows of the batch as events."""
+        """Return some rows of the batch as events."""
         return to_events(rows, ordinals, self.shard)
 
     def waiting(self) -> "RowBatch":
-        """The same batch, whose rows are read here only when its table's turn comes."""
+        """Return the same batch. If its rows are in silver's files, they are read when their table's replay begins."""
         return replace(self, source=replace(self.source, waits=True)) if isinstance(self.source, RemoteRows) else self
 
     def read(self) -> "RowBatch":
-        """The same batch; rows that wait are read now."""
+        """Return the same batch. If its rows wait (`waiting`), read them now."""
         if not (isinstance(self.source, RemoteRows) and self.source.waits):
             return self
         return replace(self, source=read_stretches(self.source.stretches))
 
     def of(self, shard: str | None) -> "RowBatch":
-        """The same rows, as rows of one of several tables."""
+        """Return the same rows, labelled as rows of the source table `shard`."""
         return replace(self, sample=_labelled(self.sample, shard), shard=shard)
 
 
 def events_of_all(batches: Iterable[RowBatch], ordinals: Mapping[str, int]) -> list[RowEvent]:
-    """The rows of several batches as events, in their order."""
+    """Return the rows of several batches as events, batch by batch."""
     return [event for batch in batches for event in batch.events(ordinals)]
 
 
 def is_mixed(batch: RowBatch) -> bool:
-    """Whether a table with a key has many rows of several kinds: tasks vectorize each stretch between statements."""
+    """Return whether the table has a key and many rows of several kinds, so that tasks must fold them."""
     has_key = all(event.keys for event in batch.sample)
     return has_key and not batch.is_plain and batch.source.num_rows > ROWS_ONE_BY_ONE
 
 
 def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:
-    """Plain batches of one table as one batch for each shard; empty if they are not of one kind."""
+    """Join the plain batches of a table to one for each shard. Return no batch if a shard's are not of one kind."""
     by_shard: dict[str | None, list[RowBatch]] = {}
     for batch in batches:
         by_shard.setdefault(batch.shard, []).append(batch)
@@ -211,16 +216,17 @@ def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:
 
 
 def are_of_one_kind(batches: Seq[RowBatch]) -> bool:
-    """Whether batches are plain, and all of one kind except for their partitions."""
+    """Return whether all batches are plain, and their rows differ in kind only by partition."""
     if not all(batch.is_plain for batch in batches) or len({e.keys for batch in batches for e in batch.sample}) > 1:
         return False
     return all([*batch.types.items()] == [*batches[0].types.items()] for batch in batches)
 
 
 def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
-    """Group rows by the table name of their messages, in their order; skip rows without a name.
+    """Yield the rows of each table, by the table name in their messages. Rows without a name are skipped.
 
-    Files of silver have the rows of a table together, so slices of a piece are enough.
+    The rows of a table keep their order. Files of silver have the rows of a table together, so slices are usually
+    enough.
     """
     ends = _runs(rows)
     if len(ends) > _FEW_RUNS:
@@ -236,13 +242,13 @@ def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
 
 
 def _runs(rows: pa.Table) -> list[int]:
-    """The end of each run of rows with the same name."""
+    """Return the end index of each run of rows with the same table name."""
     ends = [pc.run_end_encode(rows[part].combine_chunks()).run_ends for part in _NAME]
     return sorted({end for each in ends for end in each.to_pylist()})
 
 
 def to_events(rows: pa.Table, ordinals: Mapping[str, int], shard: str | None = None) -> list[RowEvent]:
-    """Rows of silver as counted events, labelled with their `shard` if there is one."""
+    """Return rows of silver as counted events. If `shard` is given, it is their label."""
     return _labelled([to_event(record, ordinals, counted=True) for record in rows.to_pylist()], shard)
 
 
@@ -251,7 +257,7 @@ def _labelled(events: list[RowEvent], shard: str | None) -> list[RowEvent]:
 
 
 def sequences_of(rows: pa.Table) -> pa.Table:
-    """The members of the sequences of rows, as narrow integers if possible: wide decimals are slow to compare."""
+    """Return the members of the sequences as columns: narrow integers if possible, because they compare faster."""
     columns = {name: pc.struct_field(rows["sequence"], name) for name in _SEQUENCE}
     with suppress(pa.ArrowInvalid):
         columns["hi"] = columns["hi"].cast(pa.int64())
@@ -259,18 +265,21 @@ def sequences_of(rows: pa.Table) -> pa.Table:
 
 
 def in_order(columns: pa.Table) -> pa.Array:
-    """The indices that sort rows by these columns, ascending."""
+    """Return the indices that sort rows by these columns, ascending."""
     return pc.sort_indices(columns, [(name, "ascending") for name in columns.column_names])
 
 
 def order_of_arrival(rows: pa.Table) -> pa.Array:
-    """The indices that sort rows by sequence; rows of equal sequence, which are redeliveries, by arrival."""
+    """Return the indices that sort rows by sequence, and rows of equal sequence by arrival.
+
+    Rows of equal sequence are redeliveries.
+    """
     columns = dict(zip(_SEQUENCE, sequences_of(rows).columns, strict=True))
     return in_order(pa.table({**columns, **{name: rows[name] for name in _ARRIVAL}}))
 
 
 def above(rows: pa.Table, position: Sequence, or_at: bool = False) -> npt.NDArray[np.bool_]:
-    """Which rows have a higher sequence than a position, or, with `or_at`, also the same one."""
+    """Return for each row whether its sequence is higher than `position`. With `or_at`, an equal one counts too."""
     found = pa.repeat(or_at, rows.num_rows)
     for name, wanted in reversed([*zip(_SEQUENCE, position, strict=True)]):
         column = pc.struct_field(rows["sequence"], name)
@@ -280,7 +289,7 @@ def above(rows: pa.Table, position: Sequence, or_at: bool = False) -> npt.NDArra
 
 
 def up_to(rows: pa.Table, marks: Mapping[str, Sequence]) -> npt.NDArray[np.bool_]:
-    """Which rows are not above the high-water mark of their partition."""
+    """Return for each row whether it is at or below the high-water mark of its partition (`marks`)."""
     found, parts = np.zeros(rows.num_rows, bool), pc.fill_null(rows["part"], "")
     for part, mark in marks.items():
         found |= np.asarray(pc.equal(parts, part)) & ~above(rows, mark)
@@ -288,19 +297,19 @@ def up_to(rows: pa.Table, marks: Mapping[str, Sequence]) -> npt.NDArray[np.bool_
 
 
 def ends_of(rows: pa.Table) -> list[int]:
-    """The index of a row with the lowest sequence, and of one with the highest, if that is another row."""
+    """Return the indices of a row with the lowest and a row with the highest sequence. They may be one row."""
     columns = sequences_of(rows)
     orders = [[(name, order) for name in columns.column_names] for order in ("ascending", "descending")]
     return list(dict.fromkeys(pc.select_k_unstable(columns, 1, order)[0].as_py() for order in orders))
 
 
 def read_batches(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool) -> dict[TableName, RowBatch]:
-    """The rows of a window by table; if `sketched`, a sample is only the first and the last row."""
+    """Return one batch for each table of a window. If `sketched`, its sample is only its first and last row."""
     return {table: batch_of(mine, ordinals, sketched) for table, mine in by_table(rows)}
 
 
 def batch_of(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool = False) -> RowBatch:
-    """Make a batch with its sample; a few rows that are not plain are all in the sample."""
+    """Return rows as a batch with its sample. If the rows are few and not plain, the sample has all of them."""
     plain = sketched or is_plain(rows)
     if not plain and rows.num_rows <= _FEW_ROWS:
         return RowBatch(rows, to_events(rows, ordinals), is_plain=False)
@@ -309,9 +318,10 @@ def batch_of(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool = False
 
 
 def sample_of(rows: pa.Table, plain: bool, order: pa.Array | None = None) -> list[int]:
-    """The indices of the first and the last row of each kind; `plain` rows are of one kind except for their partitions.
+    """Return the indices of the first and the last row of each kind.
 
-    `order` is the order of arrival, if it is known.
+    `plain` rows differ in kind only by partition. `order` has the indices of rows in order of arrival, if they are
+    known.
     """
     if plain and pc.count_distinct(rows["part"], mode="all").as_py() == 1:
         return ends_of(rows)
@@ -321,14 +331,14 @@ def sample_of(rows: pa.Table, plain: bool, order: pa.Array | None = None) -> lis
 def cut_at(
     batch: RowBatch, positions: Collection[Sequence], ordinals: Mapping[str, int], sketched: bool
 ) -> list[RowBatch]:
-    """Split a batch into batches of the rows between these positions, and of those at each position."""
+    """Split a batch at these positions: into the rows between two positions, and the rows at each position."""
     stretches = stretches_of(batch.rows, positions)
     found = np.unique(stretches).tolist()
     return [batch_of(batch.rows.filter(pa.array(stretches == each)), ordinals, sketched) for each in found]
 
 
 def stretches_of(rows: pa.Table, positions: Iterable[Sequence]) -> npt.NDArray[np.int64]:
-    """The stretch of each row (`Stretch`)."""
+    """Return the number of each row's stretch (`Stretch`), if statements are at these positions."""
     stretches = np.zeros(rows.num_rows, np.int64)
     for position in positions:
         stretches += above(rows, position)

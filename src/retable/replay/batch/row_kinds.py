@@ -1,7 +1,7 @@
 """Find rows of one kind: rows with the same columns, types, key and partition.
 
-What rules ask about rows (their keys, columns and partitions) has the same answer for all rows of a kind. So it is
-enough to look at its first and last row.
+Rules ask about the keys, columns and partitions of rows. The answer is the same for all rows of a kind, so it is enough
+to look at the first and the last row of the kind.
 """
 
 from collections.abc import Sequence as Seq
@@ -28,9 +28,9 @@ Places = npt.NDArray[np.int64]
 
 
 def first_and_last_of_kinds(rows: pa.Table, order: Places, alike: bool = False) -> list[int]:
-    """The indices of the first and the last row of each kind, sorted by `order`, which is an order of all rows.
+    """Return the indices of the first and the last row of each kind, in the order `order`.
 
-    If rows are `alike`, they differ only in their partitions and source epochs.
+    `order` has the indices of all rows. If rows are `alike`, they differ in kind only by partition and source epoch.
     """
     kinds = (_codes_of_all(_places_of(rows)) if alike else kinds_of(rows))[order]
     first = np.unique(kinds, return_index=True)[1]
@@ -40,17 +40,17 @@ def first_and_last_of_kinds(rows: pa.Table, order: Places, alike: bool = False) 
 
 
 def kinds_of(rows: pa.Table) -> Codes:
-    """A 64-bit hash of the kind of each row."""
+    """Return a 64-bit hash of the kind of each row."""
     return _codes_of_all([*_places_of(rows), _codes_of_lists(rows["keys"]), codes_of_types(rows)])
 
 
 def _places_of(rows: pa.Table) -> list[Codes]:
-    """Hashes of the partition and of the source epoch of each row."""
+    """Return two hashes for each row: that of its partition, and that of its source epoch."""
     return [_codes(rows["part"]), _codes(pc.struct_field(rows["sequence"], "epoch").cast(pa.string()))]
 
 
 def _codes_of_all(columns: Seq[Codes]) -> Codes:
-    """Combine the hashes of several columns into one for each row."""
+    """Combine the hashes of several columns into one hash for each row."""
     found: Codes = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         found = mixed(found ^ column)
@@ -58,7 +58,10 @@ def _codes_of_all(columns: Seq[Codes]) -> Codes:
 
 
 def codes_of_types(rows: pa.Table) -> Codes:
-    """A hash of the columns and types of each row; without types, of the columns of its image."""
+    """Return a hash of the column names and types of each row.
+
+    If a message names no types, the hash is of the column names of its image.
+    """
     types = rows["column_types"]
     codes = _codes_of_lists(types)
     untold = np.flatnonzero(np.asarray(pc.or_kleene(pc.is_null(types), pc.equal(_lengths(types), 0))))
@@ -70,12 +73,12 @@ def codes_of_types(rows: pa.Table) -> Codes:
 
 
 def have_keys(rows: pa.Table, keys: Seq[str]) -> bool:
-    """Whether all rows name exactly these columns as their key."""
+    """Return whether all rows name exactly these columns as their key."""
     return bool(name_keys(rows, keys).all())
 
 
 def name_keys(rows: pa.Table, keys: Seq[str]) -> Flags:
-    """Which rows name exactly these columns as their key."""
+    """Return for each row whether it names exactly these columns as its key."""
     told = pa.chunked_array([pa.array([[*keys]], rows["keys"].type)])
     return np.asarray(_codes_of_lists(rows["keys"]) == _codes_of_lists(told)[0])
 
@@ -86,7 +89,7 @@ def _lengths(lists: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _codes_of_lists(lists: pa.ChunkedArray) -> Codes:
-    """A hash of each list or map of texts; it depends on the order of the members."""
+    """Return a hash of each list or map of texts; it depends on the order of the members."""
     found = [_codes_of_list_array(chunk) for chunk in lists.chunks]
     return np.concatenate(found) if found else np.zeros(0, np.uint64)
 
@@ -112,7 +115,7 @@ def _codes_of_list_array(lists: pa.Array) -> Codes:
 
 
 def _codes(texts: pa.ChunkedArray) -> Codes:
-    """A hash of each text, the same in every array."""
+    """Return a hash of each text. Equal texts have the same hash in every array."""
     found = []
     for chunk in texts.chunks:
         encoded = chunk.dictionary_encode(null_encoding="encode")
@@ -128,14 +131,14 @@ def _code(text: str | None) -> int:
 
 
 def mixed(codes: Codes) -> Codes:
-    """Spread numbers over all 64 bits (the finalizer of SplitMix64)."""
+    """Mix the bits of each number, so that the results spread over all 64 bits (the finalizer of SplitMix64)."""
     codes = (codes ^ (codes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     codes = (codes ^ (codes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return codes ^ (codes >> np.uint64(31))
 
 
 def is_plain(rows: pa.Table) -> bool:
-    """Whether the rows of one table are all whole, and have the same columns, types and key."""
+    """Return whether all rows of a table are whole and hashed, with the same columns, types and key."""
     return bool(
         pc.all(pc.is_in(rows["op"], _OPS)).as_py()
         and pc.all(pc.is_in(rows["image"], _IMAGES)).as_py()
@@ -147,24 +150,27 @@ def is_plain(rows: pa.Table) -> bool:
 
 
 def leave_partly(rows: pa.Table) -> Flags:
-    """Which rows leave their key and have a partial image."""
+    """Return for each row whether it changes its key and has a partial image."""
     moved, partial = pc.is_valid(rows["old_key_hash"]), pc.fill_null(rows["partial_after"], False)
     return np.asarray(pc.and_(moved, partial))
 
 
 def _are_untyped_alike(rows: pa.Table) -> bool:
-    """Whether no row has types, and all images have the same columns in the same order."""
+    """Return whether no row has types, and all images have the same columns in the same order."""
     return rows["column_types"].null_count == rows.num_rows and len(set(codes_of_types(rows).tolist())) == 1
 
 
 def _all_equal(lists: pa.ChunkedArray) -> bool:
-    """Whether all rows have the same list, which is not empty, or the same map."""
+    """Return whether all rows have the same list or map, and it is not empty."""
     chunks = [chunk for chunk in lists.chunks if len(chunk)]
     return bool(chunks) and all(map(_is_uniform, chunks)) and all(chunk[:1] == chunks[0][:1] for chunk in chunks)
 
 
 def _is_uniform(array: pa.Array) -> bool:
-    """Whether all rows of one chunk are equal; the lists of all rows may be too long for one array."""
+    """Return whether all rows of one chunk have the same list or map.
+
+    Each chunk is checked alone, because the lists of all rows may be too long for one array.
+    """
     if array.null_count:
         return False
     first, offsets = len(array[0]), array.offsets
@@ -180,5 +186,5 @@ def _is_uniform(array: pa.Array) -> bool:
 
 
 def _repeats(values: pa.Array | pa.ChunkedArray, period: int) -> bool:
-    """Whether values repeat after each period."""
+    """Return whether the values repeat after every `period` values."""
     return bool(values[period:].equals(values[: len(values) - period]))

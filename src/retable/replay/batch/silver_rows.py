@@ -1,4 +1,4 @@
-"""The columns of a row event in silver, and how to make an event of them."""
+"""Name the columns of a row event in silver, and convert rows of silver to events."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -22,17 +22,18 @@ ROW_COLUMNS = (
 """The columns of a row event that a replay reads."""
 
 SKETCH_COLUMNS = ("database", "schema", "table", "window", "sequence", "part")
-"""The columns that show which row events there are and which table they belong to."""
+"""The columns that give the table, the window and the position of row events."""
 
 TIME_COLUMNS = ("database", "schema", "table", "window", "sequence", "part", "event_time_ms")
 """The columns that give the position and the source time of row events."""
 
 HALVES: dict[str, Half] = {"before_half": "before", "after_half": "after"}
-"""The images of an update that its source writes as two messages."""
+"""Values of the column `image` for an update that its source writes as two messages, and the half that each value
+means."""
 
 
 def with_all_columns(rows: pa.Table) -> pa.Table:
-    """Add the columns of a replay that were not read, as null."""
+    """Add the columns that a replay uses and that were not read. Their values are null."""
     for name in ROW_COLUMNS:
         if name not in rows.column_names:
             rows = rows.append_column(name, pa.nulls(len(rows), SILVER.columns.field(name).type))
@@ -40,7 +41,10 @@ def with_all_columns(rows: pa.Table) -> pa.Table:
 
 
 def to_event(record: RowDict, ordinals: Mapping[str, int], counted: bool) -> RowEvent:
-    """Make an event of a row of silver."""
+    """Convert a row of silver to an event.
+
+    `ordinals` are the numbers of windows by name. `counted` is passed to the event (`RowEvent`).
+    """
     fields = cast(dict[str, Any], record)
     types = fields["column_types"]
     return RowEvent(
@@ -75,7 +79,7 @@ def table_name(record: RowDict) -> TableName | None:
 
 
 def by_name(records: Iterable[RowDict]) -> dict[TableName, list[RowDict]]:
-    """Group row records by the table name of their messages; skip records without a name."""
+    """Group row records by the table name in their messages. Records without a name are skipped."""
     found: dict[TableName, list[RowDict]] = defaultdict(list)
     for record in records:
         name = table_name(record)

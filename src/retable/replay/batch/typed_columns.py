@@ -1,4 +1,4 @@
-"""Convert many row images to columns of gold, and find the rows that a column refuses."""
+"""Convert many row images to columns of gold, and find the rows with a value that a column refuses."""
 
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Seq
@@ -17,7 +17,8 @@ from retable.replay.batch.row_kinds import Flags, Places
 from retable.schema_history.shards.parts import SHARD_ID
 
 Wires = Seq[Wire]
-"""The name in images, and the type there, of each column by identity: for all rows, or for those of each `STRETCH`."""
+"""The name and the type of each column in images, by column identity. There is one mapping for all rows, or one mapping
+for each `STRETCH`."""
 
 
 def typed_columns(
@@ -29,7 +30,11 @@ def typed_columns(
     places: Seq[int],
     deletes: Flags,
 ) -> tuple[list[pa.Array], Flags]:
-    """Read columns of images, and flag the rows that a column refuses; deleted rows get only their key columns."""
+    """Return the gold columns at `places`, and for each row whether a column refuses its value.
+
+    `stretches` has the index in `wires` for each row. A refused value is null. For the rows in `deletes`, all columns
+    that are not in the key are null.
+    """
     if len(wires) == 1:
         return _columns_alike(images, reader, wires[0], shard, places, deletes)
     apart = [np.flatnonzero(stretches == at) for at in range(len(wires))]
@@ -46,7 +51,7 @@ def typed_columns(
 def _columns_alike(
     images: pa.ChunkedArray, reader: TableReader, wire: Wire, shard: str | None, places: Iterable[int], deletes: Flags
 ) -> tuple[list[pa.Array], Flags]:
-    """Read columns of images that all have the same names for their columns."""
+    """Do the same as `typed_columns` for images that all name their columns in the same way (`wire`)."""
     columns, refused = [], np.zeros(len(images), bool)
     wanted = [(at, reader.columns[at]) for at in places]
     kinds = {
@@ -79,7 +84,7 @@ def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _refusing(raw_values: pa.Array, read: Callable[[pa.Array], pa.Array]) -> tuple[pa.Array, Flags]:
-    """Read a column, with null for refused values, and flag the rows that have these."""
+    """Read a column, with null for each refused value. Return it and, for each row, whether its value was refused."""
     try:
         return read(raw_values), np.zeros(len(raw_values), bool)
     except RetableError:

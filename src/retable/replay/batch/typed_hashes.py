@@ -1,4 +1,4 @@
-"""A hash of typed keys: equal keys have equal hashes, in every process, however messages write them."""
+"""Hash keys by their typed values. Equal keys have equal hashes in every process, however messages write them."""
 
 from hashlib import blake2b
 
@@ -13,7 +13,7 @@ _NULL = np.uint64(0x9E3779B97F4A7C15)
 
 
 def typed_hashes(keys: pa.Table) -> Hashes:
-    """Hash each row of some columns."""
+    """Return a 64-bit hash of each row of these key columns."""
     found: Codes = np.zeros(keys.num_rows, np.uint64)
     texts = []
     for column in comparable(keys).columns:
@@ -31,7 +31,7 @@ def typed_hashes(keys: pa.Table) -> Hashes:
 
 
 def _numbers(column: pa.ChunkedArray) -> Codes:
-    """A hash of each value of a column of booleans, integers, days or times."""
+    """Return a hash of each value of a column of booleans, integers, dates or times."""
     stored = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
     numbers: Codes = np.asarray(column.cast(stored).cast(pa.int64()).fill_null(0)).astype(np.uint64)
     return np.where(np.asarray(column.is_null()), _NULL, mixed(numbers))

@@ -1,9 +1,10 @@
-"""Fold many whole rows of one epoch at a time: the last row of every key, without a Python object for each row.
+"""Fold many whole rows of one epoch at a time, without a Python object for each row.
 
-A row that changes its key is two entries: one of its new key, and one of its old key.
+The result is the last row of every key. A row that changes its key becomes two entries: one for its new key, and one
+for its old key.
 
-What is not plain (a value that its column refuses, a row of which only gold shows whether it left its key) is left to
-the fold, together with all rows that have its keys. Other keys do not depend on these rows.
+Some rows are not plain: a column refuses a value, or only gold shows whether the row left its key. These rows are left
+to the fold of single rows (`fold_keys`), together with all rows of the same keys. Other keys do not depend on them.
 """
 
 from collections import Counter
@@ -29,9 +30,11 @@ from retable.schema_history.shards.parts import join_part
 
 @dataclass(frozen=True, slots=True)
 class VectorizedRows:
-    """The result of plain rows: the `keys` whose rows are deleted, the new `rows`, the verdicts by window.
+    """The result of folding plain rows, as columns.
 
-    `rest` are the hashes of keys that are left to the fold, `unchanged` are other keys without new events.
+    `keys` are the keys whose rows are deleted from gold, and `rows` the new rows. `verdicts` counts rows by window name
+    and verdict. `rest` are the hashes of keys that are left to the fold of single rows. `unchanged` are other keys,
+    which have no new events; they are None if the caller did not ask for them.
     """
 
     keys: pa.Table
@@ -41,13 +44,17 @@ class VectorizedRows:
     unchanged: pa.Table | None = None
 
     def counted(self, ordinals: Mapping[str, int]) -> Counter[tuple[int, str]]:
-        """The verdicts by the ordinals of windows, as `Folded` has them."""
+        """Return the verdicts by window ordinal, as `Folded` has them. `ordinals` are by window name."""
         return Counter({(ordinals[window], verdict): count for (window, verdict), count in self.verdicts.items()})
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Rows of silver as columns of gold: their keys, their old keys, and which rows are not plain."""
+    """Rows of silver as columns of gold.
+
+    `old_keys` have values only for rows with an old key. `moved` are the rows that left another key. `unplain` are the
+    rows that are not plain.
+    """
 
     columns: list[pa.Array]
     keys: list[pa.Array]
@@ -58,7 +65,7 @@ class _Read:
 
 
 def all_keys(hashes: Hashes) -> Flags:
-    """Own the keys of all hashes."""
+    """Return True for each hash: all keys are folded."""
     return np.ones(len(hashes), bool)
 
 
@@ -72,12 +79,15 @@ def fold_vectorized(
     since: Sequence | None = None,
     owns: Callable[[Hashes], Flags] = all_keys,
 ) -> VectorizedRows:
-    """Reduce rows of silver, all whole, to the last state of every key whose hash it `owns`.
+    """Fold whole rows of silver to the last state of every key for whose hash `owns` returns True.
 
-    If both halves of an update have the same key, they are a row that is deleted and a new row. Keys with a `late` row
-    or with another half are left to the fold; so are keys with rows of several partitions. The columns of the result
-    are called by their position in the reader. The rows may be all of one `shard`, and then of one partition. Keys
-    without a row at or after `since` are `unchanged`: their rows are only counted.
+    If both halves of an update have the same key, the first half deletes a row and the second half adds a row. Some
+    keys are left to the fold of single rows: keys with a `late` row, keys of a half whose other half has another key or
+    is missing, and keys with rows of several partitions.
+
+    `wires` gives the names and types in images. The columns of the result are named by their index in the reader. If
+    `shard` is given, all rows are of this shard and of one partition. `with_part` adds the partition to the sequences.
+    Keys without a row at or after `since` are returned as `unchanged`; their rows are only counted.
     """
     silver = silver.combine_chunks()
     read = _read(silver, reader, wires, shard, late)
@@ -110,7 +120,7 @@ def fold_vectorized(
 
 
 def join_vectorized(vectorized_batches: Seq[VectorizedRows]) -> VectorizedRows:
-    """Join results whose keys are all different."""
+    """Join several results into one. No key may be in two of them."""
     return VectorizedRows(
         pa.concat_tables(vectorized.keys for vectorized in vectorized_batches),
         pa.concat_tables(vectorized.rows for vectorized in vectorized_batches),
@@ -120,7 +130,7 @@ def join_vectorized(vectorized_batches: Seq[VectorizedRows]) -> VectorizedRows:
 
 
 def hashes_of(rows: pa.Table, name: str = "key_hash") -> Hashes:
-    """The key hashes of rows; 0 if a row has none."""
+    """Return the key hash of each row, from the column `name`. A row without a key hash gets 0."""
     return np.asarray(pc.fill_null(rows[name], 0))
 
 
@@ -158,12 +168,12 @@ def _read(
 
 
 def _goes(silver: pa.Table) -> Flags:
-    """Which rows are deletes, so that their key is in the before image."""
+    """Return for each row whether it is a delete or a before half. The key of these rows is in the before image."""
     return np.asarray(pc.or_(pc.equal(silver["op"], "DELETE"), pc.equal(silver["image"], "before_half")))
 
 
 def _stretches(silver: pa.Table, wires: Wires) -> Places:
-    """The index in `wires` for each row."""
+    """Return the index in `wires` for each row."""
     if len(wires) == 1:
         return np.zeros(silver.num_rows, np.int64)
     return np.asarray(silver[STRETCH]).astype(np.int64)
@@ -172,7 +182,10 @@ def _stretches(silver: pa.Table, wires: Wires) -> Places:
 def read_keys(
     silver: pa.Table, reader: TableReader, wires: Wires, shard: str | None = None
 ) -> tuple[pa.Table, Places, pa.Table]:
-    """The keys of whole rows, the indices of rows that left a key, and these old keys; null for refused values."""
+    """Return the keys of whole rows, the indices of rows that have an old key, and these old keys.
+
+    A refused value is null.
+    """
     deletes, stretches = _goes(silver), _stretches(silver, wires)
     images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
@@ -196,10 +209,11 @@ def _sequences(silver: pa.Table, with_part: bool, shard: str | None) -> pa.Struc
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """Entries of rows at `places`, with one key each: the new key of the row or, if `is_out`, its old key.
+    """Entries of rows. Each entry has one key: the new key of its row or, if `is_out`, the old key.
 
-    `codes` number the keys, `parts` the partitions of all rows; `order` sorts all rows, and `ranks`, in this order, are
-    equal for rows of the same sequence.
+    For each entry, `places` is the index of its row, `hashes` the key's hash, and `codes` a number for the key. `parts`
+    has a number for the partition of each row. `order` sorts all rows. `ranks` are in this order, and are equal for
+    rows of the same sequence.
     """
 
     places: Places
@@ -211,7 +225,10 @@ class _Entries:
     ranks: Places
 
     def _by_key(self, left_out: Flags) -> tuple[Places, Places, Flags]:
-        """The entries sorted by key and order, the codes of their keys, and which are redeliveries."""
+        """Return the entries sorted by key and order, the codes of their keys, and which are redeliveries.
+
+        Entries in `left_out` are skipped.
+        """
         position = np.empty(len(self.order), np.int64)
         position[self.order] = np.arange(len(self.order))
         kept = np.flatnonzero(~left_out)
@@ -222,10 +239,11 @@ class _Entries:
         return kept, codes, again
 
     def undecided(self, left_out: Flags, moved: Flags) -> Hashes:
-        """The hashes of keys that a row leaves, if this row may not be the one that the key has.
+        """Return the hashes of keys whose last state cannot be decided from these entries.
 
-        This is so if a row moved to the key just before, or if only gold knows which row the key has, or if rows come
-        from several partitions, whose sequences do not compare.
+        There are three cases. A row leaves the key at the same sequence as a row that came to it, or just after a row
+        moved to it. Or only gold shows which row has the key that a row leaves. Or the rows come from several
+        partitions, whose sequences do not compare. `moved` are the rows that moved to their key.
         """
         kept, codes, again = self._by_key(left_out)
         is_out, parts = self.is_out[kept], self.parts[self.places[kept]]
@@ -245,9 +263,10 @@ class _Entries:
         return undecided
 
     def last(self, left_out: Flags, windows: Places, names: list[str]) -> tuple[Places, Counter[tuple[str, str]]]:
-        """The last entry of every key, and the verdicts of rows by window; of redelivered entries the first one counts.
+        """Return the last entry of every key, and the counts of rows by window name and verdict.
 
-        `windows` has the index in `names` of each row's window.
+        If an entry was delivered again, only the first delivery counts. `windows` has the index in `names` of each
+        row's window. Entries in `left_out` are skipped.
         """
         kept, codes, again = self._by_key(left_out)
         became = {"duplicate": kept[again]}
@@ -264,7 +283,10 @@ class _Entries:
 
 
 def _ranked(silver: pa.Table) -> tuple[Places, Places]:
-    """The indices of rows by sequence, and their ranks; rows of equal sequence, which are redeliveries, by arrival."""
+    """Return the indices that sort rows by sequence, and the ranks of the sorted rows.
+
+    Rows of equal sequence are redeliveries. They have the same rank and are sorted by arrival.
+    """
     sequences, order = sequences_of(silver), order_of_arrival(silver)
     same = np.ones(silver.num_rows, bool)
     for column in sequences.take(order).combine_chunks().columns:
@@ -273,7 +295,7 @@ def _ranked(silver: pa.Table) -> tuple[Places, Places]:
 
 
 def _codes(keys: Seq[pa.Array]) -> npt.NDArray[np.int64]:
-    """A number for each row: equal keys have equal numbers."""
+    """Return a number for each row. Equal keys have equal numbers."""
     codes = np.zeros(len(keys[0]), np.int64)
     for column in keys:
         # A float has two zeros, and both are the same key.

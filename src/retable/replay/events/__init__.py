@@ -1,1 +1,1 @@
-"""Find the events that a table's result depends on, in its window and in others, and divide them into shares."""
+"""Find the events of all windows that a table's result depends on, and divide them into shares by key."""

@@ -1,4 +1,7 @@
-"""Find the events of other windows that a replay needs: for late keys, for updates in halves, or all."""
+"""Find the events of other windows that the replay of a window needs.
+
+These are the other events of late keys, the other halves of updates, or all events of the table.
+"""
 
 from collections.abc import Iterator, Set
 
@@ -14,16 +17,17 @@ from retable.replay.table.table_replay import TableReplay, Truncations
 from retable.schema_history.history import TableHistory
 
 _WRITTEN_ONE_WAY = frozenset({"boolean", "int", "long", "string"})
-"""Gold types whose values have only one spelling at the source (not `1.5` and `1.50`)."""
+"""Gold types whose equal values have only one spelling at the source. A decimal has several: `1.5`, `1.50`."""
 
 
 def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
-    """Whether a window's fold needs all events of the table, because silver's key hashes do not find the rows of a key.
+    """Return whether the fold of a window needs all events of the table.
 
-    If the window's events are newer than all of gold, the fold needs only these events and gold's rows: those of their
-    keys or, without a key, how many equal rows there are and whether more of them were deleted (`GoldState.debts`). All
-    events are needed if the settings name another key than that of gold's rows, or, for late rows, a key whose values
-    may have several spellings.
+    If the window's events are newer than all of gold, the fold needs only these events and gold's rows. With a key,
+    gold's rows are found by key. Without a key, the fold needs the number of equal rows in gold, and `GoldState.debts`.
+
+    All events are needed if the settings name another key than the key of gold's rows. They are also needed for late
+    rows if silver's key hashes may not find all events of a key, for example because a value has several spellings.
     """
     state = work.state
     if work.has_all or not work.events or state is None:
@@ -40,15 +44,19 @@ def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
 
 
 def _is_read_otherwise(work: TableReplay) -> bool:
-    """Whether gold has rows that were read with other settings, so that equal rows may now differ."""
+    """Return whether gold has rows that were read with other settings than the run's rows.
+
+    Rows that were equal may then be different.
+    """
     done = {} if work.state is None else work.state.applied
     return len({identity.partition(":")[2] for identity in (*done.values(), *work.applied.values())}) > 1
 
 
 def owed(work: TableReplay, history: TableHistory, truncations: Truncations) -> int | None:
-    """The debts of gold (`GoldState.debts`) before a window is folded; None if all events are folded.
+    """Return the debts of gold (`GoldState.debts`) before a window is folded.
 
-    Raise EventsMissed if gold does not have this number.
+    Return None if the fold has all events, or if there is no gold table yet. Return 0 if `truncations` remove all of
+    gold's rows. Raise EventsMissed if the number is not known.
     """
     state = work.state
     if state is None or work.has_all:
@@ -65,7 +73,10 @@ def owed(work: TableReplay, history: TableHistory, truncations: Truncations) -> 
 
 
 def events_of(work: TableReplay, window: str) -> list[RowEvent]:
-    """The window's events and, for the late ones among them, all other events of their keys."""
+    """Return the events that the fold of a window needs.
+
+    These are the window's events and, for late events among them, all other events of the same keys.
+    """
     if work.has_all or not work.events or work.state is None:
         return work.events
     alone = set(unpaired(work.events))
@@ -86,7 +97,11 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
 
 
 def late_events(work: TableReplay, window: str, joined: Set[Pair] = frozenset()) -> Iterator[RowEvent]:
-    """The window's events that may be older than gold: all if gold has the window, and halves for which gold waits."""
+    """Yield the window's events that may be older than gold.
+
+    If gold already has the window, these are all its events. `joined` are updates with a half in a window that gold
+    has: their halves in this window are late too.
+    """
     if work.state is None:
         return
     again = window in work.state.applied
@@ -98,11 +113,11 @@ def late_events(work: TableReplay, window: str, joined: Set[Pair] = frozenset())
 def _whole_stories(
     work: TableReplay, hashes: frozenset[int], keys: tuple[str, ...]
 ) -> tuple[list[RowEvent], frozenset[int]]:
-    """All events of some keys, and of the keys that their rows had before or since, and the hashes of all these keys.
+    """Return all events of some keys, and the hashes of these keys.
 
-    Use this if some of the events have partial images.
-
-    Each round finds more of these keys, until there are no new ones.
+    The keys are those with the given `hashes`, and all keys that the rows of these keys had before or later. They are
+    needed if some events have partial images. Each round finds more keys, until there are no new ones. `keys` are the
+    key columns.
     """
     while True:
         found = older(work, LateKeys(hashes, keys, LOWEST))
@@ -114,7 +129,10 @@ def _whole_stories(
 
 
 def other_halves(work: TableReplay, alone: set[Pair]) -> list[RowEvent]:
-    """The other halves of updates, from other windows, as far as they are there."""
+    """Return the missing halves of the updates in `alone`, from other windows.
+
+    This window has only one half of these updates. A half that has not arrived yet is not in the result.
+    """
     if not alone:
         return []
     found = work.older(Halves(frozenset(hi for _, hi, _ in alone)))

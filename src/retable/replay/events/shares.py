@@ -1,4 +1,7 @@
-"""Divide the rows of a big window by their keys: each share is folded alone, so few rows are Python objects at once."""
+"""Divide the rows of a big window into shares by their keys.
+
+Each share is folded separately, so that only the rows of one share are Python objects at a time.
+"""
 
 from collections.abc import Callable
 from collections.abc import Sequence as Seq
@@ -33,10 +36,10 @@ EVENTS_AT_ONCE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class KeyShare:
-    """The keys or, without a key, the rows whose hashes it `owns`.
+    """The keys for whose hashes `owns` returns True. Without a key, whole rows are used as keys.
 
-    `events` are all events of these keys. A row that changes its key is in the shares of both keys: it is counted in
-    that of its new key, and `foreign` in that of its old key.
+    `events` are all events of these keys. A row that changes its key is in two shares. It is counted in the share of
+    its new key. In the share of its old key, its arrival is in `foreign`.
     """
 
     events: list[RowEvent]
@@ -44,7 +47,10 @@ class KeyShare:
     owns: Callable[[Hashes], Flags]
 
     def fold(self, reader: TableReader, bounds: Bounds) -> Folded:
-        """Fold its own keys. SpelledTwice if a key has two spellings, and only one of them is its own."""
+        """Fold the keys of this share.
+
+        Raise SpelledTwice if a key has two spellings, and this share has the hash of only one of them.
+        """
         hashes: dict[tuple[object, ...], int] = {}
         others: dict[tuple[object, ...], set[int]] = {}
         left: set[tuple[object, ...]] = set()
@@ -85,10 +91,10 @@ Fold = Callable[[], tuple[list[RowEvent], Folded]]
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The events that decide about a table: all events, or, if there are many, its `shares`.
+    """The events that decide about a table. If there are many, `shares` make them, one share at a time.
 
-    `sample` represents all events for the rules; `in_gold` are events that gold already has. The shares may be made
-    `in_tasks`.
+    `sample` are all events or, if there are shares, events that represent them for the rules. `in_gold` are events that
+    gold already has. If `in_tasks`, tasks read and fold the events.
     """
 
     sample: list[RowEvent]
@@ -97,7 +103,7 @@ class Gathered:
     in_tasks: bool = False
 
     def folds(self, key_changes: Seq[KeyChange], reader: TableReader, bounds: Bounds) -> list[Fold]:
-        """A function for each share that gives its events and folds them; call one at a time to save memory."""
+        """Return a function per share, which returns its events and their fold. Call one at a time to save memory."""
 
         def fold(share: Callable[[], KeyShare]) -> tuple[list[RowEvent], Folded]:
             made = share()
@@ -108,7 +114,10 @@ class Gathered:
         return [lambda: (self.sample, fold_key_changes(self.sample, key_changes, reader, bounds))]
 
     def kept(self, replacement: Replacement, folded: Folded, reader: TableReader, with_part: bool) -> "ShareOutcome":
-        """The result of a share; if there are other shares, as columns, which take less memory."""
+        """Return the result of a share. If there are several shares, it is columns, which take less memory.
+
+        `with_part` adds the partition to the sequences.
+        """
         if not self.shares:
             return ShareOutcome(replacement)
         rows = to_table(replacement.rows, columns_of(reader), with_part)
@@ -117,24 +126,24 @@ class Gathered:
 
 
 def touched_keys(folded: Folded, reader: TableReader) -> pa.Table:
-    """The keys or, without a key, the rows of all events; columns are named by their index."""
+    """Return the keys that the fold touched or, without a key, the rows. Columns are named by their index."""
     return to_keys([*folded.touched], key_of(reader))
 
 
 def key_of(reader: TableReader) -> list[tuple[str, GoldType]]:
-    """The columns of the key or, without a key, all columns, named by their index."""
+    """Return the index, as text, and the type of each key column or, without a key, of each column."""
     columns = columns_of(reader)
     return [columns[at] for at in reader.key_columns] or columns
 
 
 def columns_of(reader: TableReader) -> list[tuple[str, GoldType]]:
-    """All columns, named by their index."""
+    """Return the index, as text, and the type of each column."""
     return [(str(at), column.type) for at, column in enumerate(reader.columns)]
 
 
 @dataclass(frozen=True, slots=True)
 class ShareOutcome:
-    """The result of a share; if there are several, as columns, with all keys of its events."""
+    """The result of a share. If there are several, `columns` has the result, and `touched` all keys of its events."""
 
     replacement: Replacement
     columns: VectorizedRows | None = None
@@ -142,7 +151,7 @@ class ShareOutcome:
 
 
 def join_outcomes(change: Change, outcomes: list[ShareOutcome]) -> Change:
-    """The result of all shares. NotParted if a key is in two shares, because it has two spellings."""
+    """Join the results of all shares. Raise NotParted if a key is in two shares, because it has two spellings."""
     debts = None if change.debts is None else change.debts + sum(each.replacement.debts for each in outcomes)
     columns = [each.columns for each in outcomes if each.columns is not None]
     if not columns:
@@ -154,15 +163,15 @@ def join_outcomes(change: Change, outcomes: list[ShareOutcome]) -> Change:
 
 
 class NotParted(Exception):
-    """The events cannot be divided: they must be folded all at once."""
+    """The events cannot be divided into shares. They must be folded all at once."""
 
 
 class SpelledTwice(NotParted):
-    """A key has two spellings, so its hash does not find all of its events."""
+    """A key has two spellings, so that one hash does not find all of its events."""
 
 
 def is_big(work: TableReplay) -> bool:
-    """Whether a window has more rows of a table than are folded at once."""
+    """Return whether a window has more rows of a table, or more bytes, than are folded at once."""
     rows, size = (sum(getattr(batch.source, what) for batch in work.batches) for what in ("num_rows", "nbytes"))
     return work.mode == "replay" and ranges_of(rows, size, EVENTS_AT_ONCE) > 1
 
@@ -172,19 +181,19 @@ def _rows(work: TableReplay) -> pa.Table:
 
 
 def check_parted(work: TableReplay, reader: TableReader) -> None:
-    """NotParted unless the result of a key depends only on the events of this key, which its hash finds."""
+    """Raise NotParted if the result of a key may depend on events that the hash of the key does not find."""
     check_apart(work, reader)
     if not are_hashed(work, reader):
         raise NotParted
 
 
 def are_hashed(work: TableReplay, reader: TableReader) -> bool:
-    """Whether silver has the hash of each key; a row without a key is identified by the hash of all its values."""
+    """Return whether silver has the hash of each key or, in a table without a key, of all values of each row."""
     return work.hashed if reader.keys else not any(event.keys or event.partial for event in work.events)
 
 
 def check_apart(work: TableReplay, reader: TableReader) -> None:
-    """NotParted unless the result of a key depends only on the events of this key."""
+    """Raise NotParted if the result of a key may depend on events of other keys."""
     history = reader.history
     columns = [column for epoch in history.epochs for column in epoch.columns]
     depends = history.shards or history.rekeyed or any(casts_of(columns)) or retention_floor(work.state, history)
@@ -193,12 +202,13 @@ def check_apart(work: TableReplay, reader: TableReader) -> None:
 
 
 def part(work: TableReplay, window: str) -> Gathered:
-    """Divide the rows of a window, and the events of other windows that their keys need, by key.
+    """Divide the rows of a window by key, together with the events of other windows that these keys need.
 
-    Raise NotParted if a table without a key has different rows at one position: one is then a redelivery of the other.
+    Raise NotParted if a table without a key has different rows at one position, because the fold takes the second row
+    as a redelivery of the first row.
 
-    The keys of both halves of an update are in one share. If rows have partial images, so are the old and the new key
-    of a row: the missing columns are those of the old key.
+    The keys of both halves of an update are in one share. If rows have partial images, the old and the new key of a row
+    are in one share too, because the missing columns have the values of the old key's row.
     """
     rows = _rows(work)
     if not work.events[0].keys and _has_others_at_one_place(rows):
@@ -232,7 +242,7 @@ def part(work: TableReplay, window: str) -> Gathered:
 
 
 def _has_others_at_one_place(rows: pa.Table) -> bool:
-    """Whether changes of different rows, without those of a full load, have the same sequence and partition."""
+    """Return whether different rows have the same sequence and partition. Rows of a full load are ignored."""
     changes = rows.filter(pc.not_equal(rows["op"], "READ"))
     places = sequences_of(changes).append_column("part", changes["part"])
     hashes = places.append_column("key_hash", changes["key_hash"])
@@ -241,7 +251,7 @@ def _has_others_at_one_place(rows: pa.Table) -> bool:
 
 
 def is_much(batch: RowBatch, hashes: Hashes) -> bool:
-    """Whether these keys have more rows than become events at once."""
+    """Return whether the keys with these hashes have more rows than become events at once."""
     return bool(speak_of(batch.rows, hashes).sum() > EVENTS_AT_ONCE)
 
 
@@ -251,7 +261,11 @@ def share_of(
     events_of: Callable[[pa.Table], list[RowEvent]],
     more: Seq[RowEvent] = (),
 ) -> KeyShare:
-    """The share of the keys with these hashes, of one table, with `more` events of other windows."""
+    """Return the share of the keys with these hashes, of one table.
+
+    `rows` are the table's rows in the window, `events_of` converts rows to events, and `more` are events of other
+    windows.
+    """
     rows = rows.filter(pa.array(speak_of(rows, hashes)))
     are_home = np.isin(hashes_of(rows), hashes).tolist()
     return share(events_of(rows), are_home, [*more], lambda found: np.isin(found, hashes))
@@ -260,9 +274,10 @@ def share_of(
 def share(
     here: list[RowEvent], are_home: list[bool], more: list[RowEvent], owns: Callable[[Hashes], Flags]
 ) -> KeyShare:
-    """A share of a window's events and of `more` events; events that are not at home have left one of its keys.
+    """Return the share of the keys that it `owns`: the events `here`, of a window, and `more` events.
 
-    Counted events among `more` are of the window, too, and not at home.
+    `are_home` says for each event of `here` whether its new key is in the share. If not, the event left a key of the
+    share. Counted events in `more` are also of the window, and also left a key of the share.
     """
     guests = [event for event, home in zip(here, are_home, strict=True) if not home]
     guests += [event for event in more if event.counted]
@@ -272,13 +287,13 @@ def share(
 
 
 def speak_of(rows: pa.Table, hashes: Hashes) -> Flags:
-    """Which rows have, or have left, a key of these hashes."""
+    """Return for each row whether its key, or the key that it left, has one of these hashes."""
     left = np.asarray(pc.is_valid(rows["old_key_hash"])) & np.isin(hashes_of(rows, "old_key_hash"), hashes)
     return np.isin(hashes_of(rows), hashes) | left
 
 
 def _linked(rows: pa.Table, halves: pa.Table, others: list[RowEvent]) -> Hashes:
-    """The hashes of keys that must be in one share, because they have an update in common."""
+    """Return the hashes of keys that must be in one share, because one update has two of these keys."""
     moved = rows.filter(pc.is_valid(rows["old_key_hash"]))
     if not pc.any(rows["partial_after"]).as_py():
         moved = moved.slice(0, 0)
@@ -293,9 +308,10 @@ def _linked(rows: pa.Table, halves: pa.Table, others: list[RowEvent]) -> Hashes:
 
 
 def _related(work: TableReplay, rows: pa.Table, halves: pa.Table, window: str) -> list[RowEvent]:
-    """The events of other windows: for late rows all others of their keys, and the other halves of updates.
+    """Return the events of other windows that the rows need, as `related.events_of` does.
 
-    They are those of `related.events_of`. NotParted if rows have partial images, which need more events.
+    These are all other events of the keys of late rows, and the other halves of updates. Raise NotParted if rows have
+    partial images, because they need more events.
     """
     if work.state is None:
         return []
@@ -325,7 +341,7 @@ def _related(work: TableReplay, rows: pa.Table, halves: pa.Table, window: str) -
 
 
 def _late(work: TableReplay, rows: pa.Table, window: str) -> Flags:
-    """Which rows may be older than gold: all if gold has the window."""
+    """Return for each row whether it may be older than gold. If gold already has the window, all rows may be."""
     state = work.state
     if state is None or window in state.applied:
         return np.full(rows.num_rows, state is not None)

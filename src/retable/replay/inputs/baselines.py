@@ -1,4 +1,4 @@
-"""The baselines of a source for the tracing of statements: a table starts again at its baseline."""
+"""Read the baselines of a source, and convert them to statements: a table starts again at its baseline."""
 
 from collections.abc import Callable
 
@@ -12,18 +12,21 @@ from retable.schema_history.statement import Statement
 
 
 def read_whole_baselines(lake: Lake, source: str) -> Baselines:
-    """The baselines of a source that have all of their pieces."""
+    """Return the pieces of the complete baselines of a source: those whose last piece was written."""
     return whole_baselines(read_baselines(lake, source))
 
 
 def read_unfinished(lake: Lake, source: str) -> list[Unfinished]:
-    """The baselines of a source that stopped before their end."""
+    """Return the baselines of a source that stopped before their last piece."""
     rows = read_baselines(lake, source)
     return unfinished_baselines(rows, read_replayed_pieces(lake, source)) if rows else []
 
 
 def start_statements(baselines: Baselines, takes: Callable[[TableName], bool]) -> list[Statement]:
-    """One statement for each baseline of a table that the settings take, at its position."""
+    """Return one statement for each baseline: the table starts again at the position of the baseline.
+
+    Baselines of tables for which `takes` returns False are skipped.
+    """
     found: dict[tuple[str | None, ...], Statement] = {}
     for row in baselines.rows:
         name = TableName(row.database, row.schema, row.table)

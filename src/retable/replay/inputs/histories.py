@@ -1,4 +1,4 @@
-"""The tables of a source according to all of its statements in silver, for use outside of a run."""
+"""Build the tables of a source from all of its statements in silver, for use outside of a run."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,10 @@ from retable.settings.sources import SourceSettings
 
 
 def trace_tables(lake: Lake, source: SourceSettings) -> Tables:
-    """Trace every statement of silver, and the tables of gold that no statement created."""
+    """Return the tables of a source, as all statements in silver define them.
+
+    Tables of gold that no statement created are included.
+    """
     rules, statements = read_source_statements(lake, source)
     return Tables.trace(statements, rules, [], read_known(lake, source.name))
 
@@ -31,7 +34,10 @@ def trace_tables(lake: Lake, source: SourceSettings) -> Tables:
 def read_source_statements(
     lake: Lake, source: SourceSettings, more: Iterable[RowDict] = ()
 ) -> tuple[SourceRules, list[Statement]]:
-    """Read every statement of silver, then those of `more`, and the rules of the settings and the record."""
+    """Return the rules of a source and its statements: all of silver, then those in `more`.
+
+    The rules come from the settings and from what is recorded of the source.
+    """
     ordinals = read_ordinals(lake, source.name)
     imports = read_schema_imports(lake, source.name)
     setting = source.source_system or imports.dialect
@@ -49,6 +55,6 @@ def read_source_statements(
 
 
 def read_known(lake: Lake, source: str) -> dict[TableName, Sequence | None]:
-    """The tables of gold that no statement created, each with the position of its first row."""
+    """Return the tables of gold that no statement created, each with the position of its first row (`known_tables`)."""
     ledger, kept = open_ledger(lake, source), kept_from(lake, "silver", source)
     return known_tables(read_tables(lake, source), ledger, kept or "")

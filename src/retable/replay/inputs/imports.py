@@ -1,4 +1,4 @@
-"""The imported schema dumps of a source, as the lake stores them: every tracing uses them."""
+"""Read and convert the imported schema dumps of a source. Every trace of its statements uses them."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from retable.schema_history.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """A table as a dump shows it, and the position in the source's order at which the dump was taken."""
+    """A table from a schema dump, and the position in the source's order at which the dump was taken."""
 
     table: DeclareTable
     position: Sequence
@@ -44,11 +44,14 @@ class Imports:
 
     @property
     def dialect(self) -> str | None:
-        """The database that the dumps are of."""
+        """The dialect of the database that the dumps are from. None if there are no imports."""
         return self.each[0].dialect if self.each else None
 
     def statements(self, takes: Callable[[TableName], bool]) -> list[Statement]:
-        """The imports of tables that the settings take, as statements at their positions, after those of the stream."""
+        """Return the imports of tables that the settings take, as statements at the positions of their dumps.
+
+        At an equal position, they come after the statements of the stream.
+        """
         return [
             Statement(
                 position=each.position,
@@ -63,14 +66,17 @@ class Imports:
         ]
 
     def fingerprint(self, identity: str, name: TableName) -> str:
-        """Digest the imports of a table, by its first and its present name; "" if there are none."""
+        """Return a digest of the imports of a table, under its first and its present name.
+
+        The digest is empty if there are none.
+        """
         names = {str(name), identity.rpartition("@")[0]}
         mine = [each for each_name in names for each in self._of.get(each_name, ())]
         facts = sorted((str(each.position), to_json(each.table)) for each in mine)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:16] if mine else ""
 
     def newest(self, name: TableName) -> Import | None:
-        """The import of a table with the highest position."""
+        """Return the import of a table with the highest position. Return None if the table has no import."""
         return max(self._of.get(str(name), ()), key=lambda each: each.position, default=None)
 
 
@@ -78,7 +84,7 @@ NO_IMPORTS = Imports()
 
 
 def read_schema_imports(lake: Lake, source: str) -> Imports:
-    """The imports of a source, in the order in which they were made."""
+    """Return the imports of a source, in the order in which they were made."""
     return Imports(tuple(map(_import, read_imports(lake, source))))
 
 
@@ -99,7 +105,7 @@ def import_row(source: str, imported: Import, now: datetime) -> ImportRow:
 
 
 def to_json(table: DeclareTable) -> str:
-    """The columns and the keys of a table as JSON text."""
+    """Return the columns, the key and the foreign keys of a table as JSON text."""
     facts: dict[str, Any] = {"columns": [asdict(column) for column in table.columns], "keys": table.keys}
     if table.references:
         facts["references"] = [asdict(key) for key in table.references]

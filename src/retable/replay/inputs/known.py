@@ -1,4 +1,4 @@
-"""The tables of gold that no statement created, each with the position of its first row."""
+"""Find the tables of gold that no statement created, each with the position of its first row."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
@@ -10,9 +10,9 @@ from retable.model.sequence import Sequence, parse_sequence
 
 
 class FirstRows(NamedTuple):
-    """The start of a table's rows: the first window with any, and the lowest sequence of each partition, as text.
+    """Where the rows of a table start: the first window with rows, and the lowest sequence of each partition.
 
-    Without a window, the table has no rows yet.
+    Sequences are text, by partition. If `window` is None, the table has no rows yet.
     """
 
     window: str | None
@@ -23,7 +23,7 @@ NO_ROWS = FirstRows(None, {})
 
 
 def first_rows(lowest: Mapping[str, Mapping[str, str]]) -> FirstRows:
-    """The start of rows whose lowest sequences, by window and partition, are these."""
+    """Return where rows start. `lowest` has the lowest sequences of the rows, by window and partition."""
     found: dict[str, str] = {}
     windows = [window for window, parts in lowest.items() if parts]
     for window in windows:
@@ -33,7 +33,7 @@ def first_rows(lowest: Mapping[str, Mapping[str, str]]) -> FirstRows:
 
 
 def find_first_rows(ledger: LedgerRows, tables: Collection[str]) -> dict[str, FirstRows]:
-    """The start of the rows of gold tables, by gold name, as the ledger counted them."""
+    """Return where the rows of each gold table start, by gold name, from the counts in the ledger."""
     return {
         table: first_rows({window: counted.lowest for window, counted in rows.items()})
         for table, rows in ledger.of_tables(tables).items()
@@ -41,7 +41,7 @@ def find_first_rows(ledger: LedgerRows, tables: Collection[str]) -> dict[str, Fi
 
 
 def joined(one: FirstRows, other: FirstRows) -> FirstRows:
-    """The earlier start of two."""
+    """Return the earlier of two starts: the earlier window, and the lower sequence of each partition."""
     windows = [each.window for each in (one, other) if each.window is not None]
     parts = {**other.lowest, **one.lowest}
     both = {part: min(text, other.lowest.get(part, text), key=parse_sequence) for part, text in parts.items()}
@@ -49,21 +49,27 @@ def joined(one: FirstRows, other: FirstRows) -> FirstRows:
 
 
 def begins_with(first: FirstRows, window: str, lowest: Mapping[str, str]) -> bool:
-    """Whether the start of rows might change if a window, with these lowest sequences, got other rows."""
+    """Return whether the start of a table's rows may change if a window gets other rows.
+
+    `lowest` are the present lowest sequences of the window, by partition.
+    """
     return first.window == window or any(first.lowest.get(part) == text for part, text in lowest.items())
 
 
 def recorded_first(row: TableRow) -> FirstRows | None:
-    """The start of a table's rows in ops.tables; None if an older Retable wrote the row."""
+    """Return where the rows of a table start, as ops.tables records it.
+
+    Return None if an older version of Retable wrote the row of ops.tables.
+    """
     return None if row.lowest is None else FirstRows(row.first_window, row.lowest)
 
 
 def known_tables(rows: Iterable[TableRow], ledger: LedgerRows, kept_from: str) -> dict[TableName, Sequence | None]:
-    """The undeclared tables by the name under which their rows came, with the position of their first row.
+    """Return the undeclared tables, by the name in their messages, with the position of their first row.
 
-    None if the first rows have no order, or if retention dropped some rows: then the table was there from the
-    beginning, and no late statement can give its name to another table. If ops.tables does not have the start, it comes
-    from the ledger.
+    The position is None if the first rows have no order, or if retention dropped some rows. Then the table was there
+    from the beginning, and no late statement can give its name to another table. If ops.tables does not have the start
+    of a table's rows, it is read from the ledger. `kept_from` is the oldest window that silver has in full.
     """
     mine = [row for row in rows if is_undeclared(row)]
     lacking = {row.gold for row in mine if row.lowest is None}
@@ -73,7 +79,7 @@ def known_tables(rows: Iterable[TableRow], ledger: LedgerRows, kept_from: str) -
 
 
 def is_undeclared(row: TableRow) -> bool:
-    """Whether gold has a table that no statement created."""
+    """Return whether a recorded table is in gold although no statement created it."""
     return row.identity == f"{row.name}@base" and row.state != "dropped"
 
 

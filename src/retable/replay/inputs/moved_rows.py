@@ -1,7 +1,8 @@
-"""Rows of a table that other gold tables have, because the settings, or a RENAME, sent the rows there before.
+"""Find rows of a table that are in other gold tables, because the settings or a RENAME sent them there before.
 
-No replay brings these rows: the table is held (`MOVED`) until it is rebuilt. A table is rebuilt by itself only after a
-late RENAME: one that gives it rows that were already replayed into another table.
+A replay of new windows does not move these rows: the table is held (`MOVED`) until it is rebuilt. Retable rebuilds the
+table without a person only after a late RENAME, which gives the table rows that were already replayed into another
+table.
 """
 
 import hashlib
@@ -23,11 +24,15 @@ from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 
 _LATE = "late"
-"""Marks a table whose rows belong to another table by a late statement: these rows are counted once."""
+"""The value for a gold table whose rows a late statement gives to another table. Unlike a digest, it does not change,
+so these rows are gathered once."""
 
 
 class MovedRows:
-    """The gold tables of a source that have rows of other tables: by late statements, or as tables with shards."""
+    """Find the gold tables of a source that have rows of other tables.
+
+    They have these rows by late statements, or because one of the tables is a table with shards.
+    """
 
     def __init__(self, recorded: RecordedState, locator: TableLocator) -> None:
         self._recorded = recorded
@@ -37,9 +42,10 @@ class MovedRows:
         self._there: frozenset[str] = frozenset()
 
     def see(self, histories: Iterable[TableHistory], positions: Collection[Sequence] | None) -> None:
-        """Find rows that were replayed into another table than the one that statements at `positions` give them to.
+        """Find rows that were replayed into one table, although statements give them to another table.
 
-        None means any statement.
+        Only statements at `positions` are considered. If it is None, all statements are considered. `histories` are all
+        tables of the source. The other methods use the result.
         """
         histories = list(histories)
         self._there = frozenset(each for history in histories for each in (history.identity, *history.identities))
@@ -63,14 +69,20 @@ class MovedRows:
                         self._late.setdefault(history.identity, set()).update(late)
 
     def _has_rows_from(self, row: TableRow, end: Sequence) -> bool:
-        """Whether a gold table may have rows that came under a name after it lost that name."""
+        """Return whether a gold table may have rows that came under a name after it lost the name.
+
+        `end` is the position at which a statement took the name away.
+        """
         state = self._locator.find(row.identity, row.gold).state
         if state is None or str(end) in state.changes:
             return False
         return any(end <= sequence for sequence in state.high_water.values())
 
     def replaced(self, identities: Iterable[str]) -> list[TableRow]:
-        """The recorded gold tables that these replace: no statement names them any more."""
+        """Return the recorded gold tables that the tables with these identities replace.
+
+        No statement names the replaced tables any more.
+        """
         gone = {each for identity in identities for each in self._late.get(identity, ())} - self._there
         return [self._recorded.tables[identity] for identity in sorted(gone)]
 
@@ -81,11 +93,14 @@ class MovedRows:
 
     @property
     def undeclared(self) -> set[TableName]:
-        """The tables that went into a table with shards and that no statement created."""
+        """The source tables that no statement created, and that went into a table with shards."""
         return {name for state in self._wholes.values() for name in state.undeclared_shards}
 
     def of(self, history: TableHistory) -> dict[str, str]:
-        """The other gold tables that have, or had, rows of a table: by identity, what was replayed into them."""
+        """Return the other gold tables that have, or had, rows of a table, by identity.
+
+        The value is a digest of what was replayed into the other gold table, or `_LATE`.
+        """
         mine = history.identities
         others = {identity for identity, state in self._wholes.items() if not mine.isdisjoint(state.shards)}
         if history.shards:
@@ -94,11 +109,14 @@ class MovedRows:
         return late | {identity: self._digest(identity) for identity in others - {history.identity}}
 
     def missing(self, history: TableHistory) -> list[str]:
-        """The recorded names of gold tables with rows of a table that its own gold does not have yet."""
+        """Return the recorded names of gold tables with rows of this table that its own gold lacks."""
         return sorted(self._recorded.tables[identity].gold for identity in self._missing(history))
 
     def are_late(self, history: TableHistory) -> bool:
-        """Whether gold lacks rows that were replayed elsewhere before the statement that gives them to this table."""
+        """Return whether a late statement gives this table rows that its gold lacks.
+
+        These rows were replayed into another table before the statement came.
+        """
         return any(how == _LATE for how in self._missing(history).values())
 
     def _missing(self, history: TableHistory) -> dict[str, str]:
@@ -110,7 +128,10 @@ class MovedRows:
         return {identity: how for identity, how in elsewhere.items() if gathered.get(identity) != how}
 
     def dropped(self, history: TableHistory) -> RetentionFloor | None:
-        """What silver no longer has of the rows in those tables; None: silver has all that count."""
+        """Return which rows of a table silver no longer has, of those in other gold tables (`of`).
+
+        Return None if silver has all of these rows that count.
+        """
         elsewhere = self.of(history)
         mine = {each.identity: each.truncated_at for _, each in history.parts() if each.identity in elsewhere}
         for identity, truncated_at in (dict.fromkeys(self._late.get(history.identity, ())) | mine).items():
@@ -130,9 +151,10 @@ class MovedRows:
 
 @dataclass(frozen=True, slots=True)
 class RowsElsewhere:
-    """A gold table with rows of a source table that now go to another gold table, which does not have all of them yet.
+    """Rows of a source table that now go to another gold table, which does not have all of them yet.
 
-    `gold` has the rows, `to` gets them: the name of a gold table that need not exist yet.
+    `gold` is the gold table that has the rows. `to` is the name of the gold table that gets them, and it may not exist
+    yet.
     """
 
     table: TableName
@@ -146,9 +168,10 @@ def find_moved(
     states: Mapping[str, GoldState],
     applied: Callable[[str], Mapping[str, str | None]],
 ) -> list[RowsElsewhere]:
-    """Give the rows that the settings now send elsewhere; `states` are all gold tables of a source, by name.
+    """Return the rows that the settings now send to another gold table than before.
 
-    `applied` gives what was replayed into one of them, by window, according to the ledger.
+    `states` are all gold tables of a source, by name. `applied` returns what was replayed into the gold table of a
+    name, by window, according to the ledger.
     """
     known = {state.identity: state for state in states.values()}
     found = []
@@ -171,17 +194,23 @@ def tables_to_rebuild(
     states: Mapping[str, GoldState],
     applied: Callable[[str], Mapping[str, str | None]],
 ) -> dict[str, str]:
-    """Give the fed tables that lack such rows, or still have them, by name, with the reason."""
+    """Return the gold tables that need a rebuild, by name, each with the reason.
+
+    A table needs it if the settings send rows to it that it lacks. A table that still has rows that the settings send
+    to another table needs it too, if the settings still feed it. The parameters are those of `find_moved`.
+    """
     found: dict[str, str] = {}
     for each in find_moved(settings, source, states, applied):
         left = states[each.gold]
         names = [each.to, *([each.gold] if settings.feeds(source, left.table, bool(left.shards)) else [])]
         for gold in names:
-            found.setdefault(gold, f"the rows of {each.table} go to {each.to} now, but are still in {each.gold}")
+            found.setdefault(
+                gold, f"the settings send the rows of {each.table} to {each.to}, but the rows are still in {each.gold}"
+            )
     return dict(sorted(found.items()))
 
 
 def ledger_digest(applied: Mapping[str, str | None]) -> str:
-    """A digest of what was replayed into a gold table, by window."""
+    """Return a digest of what was replayed into a gold table. `applied` has its identity, by window."""
     mine = sorted((window, str(what)) for window, what in applied.items())
     return hashlib.sha256(repr(mine).encode()).hexdigest()[:16]

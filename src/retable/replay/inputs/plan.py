@@ -1,4 +1,4 @@
-"""The gold tables that a run concerns: their histories by the statements, the owners of rows, their names."""
+"""Decide, from the statements, which gold tables there are, which rows each of them has, and how it is named."""
 
 import hashlib
 from collections import defaultdict
@@ -25,11 +25,14 @@ from retable.schema_history.trace import trace
 from retable.schema_history.traced import InferredColumn
 from retable.settings.load import Settings
 
-REMEDY_CLASH = "give one of the two another database or exclude it, then: retable rebuild TABLE --reason ..."
+REMEDY_CLASH = (
+    "rename one of the two source tables, move it to another database, or exclude it in the settings, then: "
+    "retable rebuild TABLE --reason ..."
+)
 
 
 class Tables:
-    """The tables of a source at one horizon, and the table that each row belongs to."""
+    """The tables of a source as its statements up to some window define them, and the table of each row."""
 
     def __init__(
         self,
@@ -45,7 +48,7 @@ class Tables:
         self._histories = self._gather()
 
     def _gather(self) -> dict[str, TableHistory]:
-        """The tables of gold: those of the source, and those with shards."""
+        """Return the tables of gold by identity: source tables, and tables with shards."""
         shards: dict[TableName, list[TableHistory]] = defaultdict(list)
         found = {}
         for history in self._timeline.histories():
@@ -60,7 +63,10 @@ class Tables:
         return found
 
     def _spans(self, name: TableName) -> list[tuple[NameSpan, TableHistory, str | None]]:
-        """The spans in which a name meant a table of gold, each with the label of its shard."""
+        """Return the spans in which a name meant a table of gold, each with the history of the table.
+
+        If the table has shards, the label of the shard is given too.
+        """
         return [
             (span, history, label)
             for history in self._histories.values()
@@ -78,10 +84,11 @@ class Tables:
         known: Mapping[TableName, Sequence | None],
         holder: Callable[[str], str | None] = lambda _: None,
     ) -> "Tables":
-        """Trace the statements; `known` tables that no statement created or changed start at their first row.
+        """Trace the statements of a source, and return its tables.
 
-        A known table without a first row was there before all. `holder` gives the identity of the table that has a gold
-        name.
+        `inferred` are the undeclared columns. `known` has tables of gold, with the position of their first row. If no
+        statement created or changed such a table, the table starts at this position; if it is None, the table was there
+        from the beginning. `holder` returns the identity of the table that has a gold name.
         """
         inferred = list(inferred)
         takes = rules.source.takes
@@ -103,7 +110,7 @@ class Tables:
         return cls(timeline, rules, holder, statements)
 
     def has(self, identity: str) -> bool:
-        """Whether rows go into a table of gold."""
+        """Return whether there is a table of gold with this identity. A shard is not a table of gold."""
         return identity in self._histories
 
     def history(self, identity: str) -> TableHistory:
@@ -113,16 +120,22 @@ class Tables:
         return list(self._histories.values())
 
     def names_of(self, identity: str) -> set[TableName]:
-        """Every name that a table had; none for a table that no statement refers to."""
+        """Return every name that a table had. The result is empty if no statement refers to the table."""
         history = self._histories.get(identity)
         return set() if history is None else history.names
 
     def references(self) -> list[ForeignKeyReference]:
-        """The foreign keys by which the source changes rows without an event; none if the database logs them."""
+        """Return the foreign keys by which the source deletes or changes rows without an event.
+
+        The result is empty if the database logs these changes.
+        """
         return trace_references(self._statements) if find_dialect(self.rules.system).cascades_silently else []
 
     def is_declared_only(self, history: TableHistory) -> bool:
-        """Whether only a snapshot's statements declare a table; a snapshot may declare tables it does not capture."""
+        """Return whether only the statements of a connector's snapshot declare a table.
+
+        A connector's snapshot may declare tables whose rows it does not capture.
+        """
         firsts = [each.changes[0] for _, each in history.parts() if each.changes]
         places = [(each.position, source_part(each.part), each.statement) for each in firsts]
         return bool(places) and self._declared.issuperset(places)
@@ -136,7 +149,10 @@ class Tables:
         return list(self._timeline.recorded)
 
     def split(self, rows: dict[TableName, list[RowEvent]]) -> dict[str, list[RowEvent]]:
-        """Group row events by the identity of their table; a name that no statement declares is a separate table."""
+        """Group row events by the identity of the table that has them.
+
+        If no statement declares the table name of an event, the name becomes a separate table.
+        """
         owned: dict[str, list[RowEvent]] = defaultdict(list)
         for name, events in rows.items():
             spans = self._spans(name)
@@ -152,7 +168,10 @@ class Tables:
         return dict(owned)
 
     def claims(self, history: TableHistory) -> dict[TableName, list[Claim]]:
-        """The owners of rows of each name of a table: the first span that covers a row decides."""
+        """Return which table has the rows of each name that a table had, by name.
+
+        The first span that covers the sequence of a row decides.
+        """
         found = {name: reversed(self._spans(name)) for name in history.names}
         return {
             name: [Claim(span, owner.identity == history.identity, label) for span, owner, label in spans]
@@ -160,7 +179,10 @@ class Tables:
         }
 
     def dividing(self, name: TableName, first: Sequence, last: Sequence) -> set[Sequence]:
-        """The positions between two rows at which a statement may change a name's table, or its rows' columns."""
+        """Return the positions, from `first` to `last`, at which a statement may divide the rows of a name.
+
+        A statement divides rows if the name then means another table, or if the columns of the rows change.
+        """
         spans = self._spans(name)
         places = {at for span, _, _ in spans for at in (span.start, span.end) if at is not None}
         for _, history, label in spans:
@@ -170,7 +192,11 @@ class Tables:
         return {at for at in places if first <= at <= last and first < last}
 
     def undeclared(self, owned: dict[str, list[RowEvent]], holds: Mapping[str, Hold | None]) -> list[InferredColumn]:
-        """The columns that rows below a hold have and no statement declares."""
+        """Return the columns that rows have and that no statement declares.
+
+        Rows that wait because of a hold are ignored. `owned` are the rows and `holds` gold's present holds, by table
+        identity.
+        """
         found: list[InferredColumn] = []
         for identity, events in owned.items():
             history = self._histories[identity]
@@ -182,9 +208,11 @@ class Tables:
         return found
 
     def gold_names(self) -> dict[str, tuple[str, Hold | None]]:
-        """The gold name of each table; if two get the same name, the later one is held, under a separate name.
+        """Return the gold name of each table, by identity, with a hold if another table has the same name.
 
-        A dropped table gives its name to a live one; a table whose rows are now in another table keeps its name.
+        If two tables get the same name, the later one is held and gets a separate name. A dropped table leaves its name
+        to a live table. If the rows of a table are now in a table with shards, the table keeps its name, and another
+        table that wants the name gets a separate name.
         """
         names: dict[str, tuple[str, Hold | None]] = {}
         elsewhere = {each for history in self._histories.values() if history.shards for each in history.identities}
@@ -198,13 +226,16 @@ class Tables:
                 gone = left is not None and is_sharded(left) and left not in self._histories
                 names[history.identity] = (apart if left in elsewhere or gone else name, None)
                 continue
-            reason = f"{other.name} and {history.name} both become {name}"
+            reason = f"the source tables {other.name} and {history.name} both get the gold name {name}"
             hold = None if history.dropped else Hold("NAME_CLASH", reason, None, None, None, REMEDY_CLASH)
             names[history.identity] = (apart, hold)
         return names
 
     def touched_by(self, statements: Collection[Statement], known: Collection[str]) -> set[str]:
-        """The tables that these statements affect; a restart of a table that gold does not have affects nothing."""
+        """Return the identities of the tables that these statements affect.
+
+        A statement that starts a table again affects only tables that gold has: those whose identity is in `known`.
+        """
         places = {(statement.position, statement.part) for statement in statements}
 
         def changes_it(history: TableHistory) -> bool:
@@ -223,10 +254,10 @@ def _is_start(change: SchemaChange) -> bool:
 
 
 def _starts(history: TableHistory) -> set[tuple[Sequence, TableName | None]]:
-    """The positions at which a table may start again, with each of its names."""
+    """Return the positions at which a table may start again, each with every name that the table had."""
     return {(at, span.name) for _, each in history.parts() for at, _ in each.truncations for span in each.spans}
 
 
 def gold_names(settings: Settings, history: TableHistory) -> set[str]:
-    """Every gold name that a table ever had, also those of its shards."""
+    """Return every gold name that a table ever had, and every gold name of its shards."""
     return {gold_table(settings.lake, name) for name in {history.name, *history.names}}

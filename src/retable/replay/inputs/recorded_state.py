@@ -1,4 +1,4 @@
-"""The record of a source before a run: its windows, what was done with them, its tables."""
+"""What is recorded of a source before a run: its windows, what was replayed of them, and its tables."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -22,16 +22,20 @@ def _none_left_out(_: Collection[TableName]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedState:
-    """The past of one source.
+    """What is recorded of one source before a run.
 
-    `ordinals` numbers the recorded windows by name: they are named by their start, so their names sort as they do.
-    `replayed` gives, by window, what silver had for it when its record was whole, and `ledger` what was counted of gold
-    tables. `tables` are the known tables by identity. `silver` digests the content of a window in silver, or of all
-    windows for None: another digest means another content, and a window without a digest is empty. Retention may have
-    dropped rows of windows before `kept_from`. `left_out` says whether some window was decoded without one of these
-    tables, though the settings take it now. `decisions` are those of people about statements and rows, `imports` those
-    of schema dumps, `baselines` the full copies, whose pieces are windows, too; `suspects` are rows that the source
-    cannot have any more.
+    `ordinals` are the numbers of the recorded windows, by name. A window is named by its start, so names sort as the
+    numbers do. `decoded` are the windows that were decoded. `replayed` gives, by window, the digest of silver's content
+    when the window's record was complete. `tables` are the rows of ops.tables, by table identity. `ledger` has what was
+    counted of gold tables.
+
+    `silver` returns digests of the content in silver, by window: of some windows or, for None, of all windows. If the
+    digest of a window changes, its content has changed. A window without a digest is empty. Retention may have dropped
+    rows of windows before `kept_from`. `left_out` returns whether a window was decoded without one of the given tables,
+    although the settings take this table now.
+
+    `decisions` are those of people about statements and rows. `imports` are schema dumps. `baselines` are full copies,
+    whose pieces are windows too. `suspects` are rows that the source cannot have any more.
 
     Data that grows with the number of windows and tables is read only when it is needed.
     """
@@ -55,25 +59,29 @@ class RecordedState:
         return {ordinal: name for name, ordinal in self.ordinals.items()}
 
     def content_of(self, window: str) -> str:
-        """The content of a window in silver."""
+        """Return the digest of a window's content in silver."""
         return self.silver({window}).get(window, NO_FILES)
 
     def replayed_content(self) -> dict[str, str]:
-        """The content in silver of every window that was replayed."""
+        """Return the digest of the content in silver of every replayed window, by window."""
         files = self.silver(None)
         return {name: files.get(name, NO_FILES) for name in self.replayed}
 
     def records(self, silver: Mapping[str, str]) -> bool:
-        """Whether the record of these windows is whole, and silver still has this content."""
+        """Return whether the record of these windows is complete, and silver still has the recorded content.
+
+        `silver` has the present digest of each window.
+        """
         return all(self.replayed.get(window) == content for window, content in silver.items())
 
     def missing(
         self, names: Collection[str], there: Mapping[int, int], truncated_at: Sequence | None, *, everywhere: bool
     ) -> RetentionFloor | None:
-        """What silver lacks of the rows from `truncated_at` on that were counted under names; None: nothing.
+        """Return which rows silver lacks, of the rows that the ledger counted for the gold tables `names`.
 
-        `there` is how many rows silver has of each window, by ordinal. Rows may be missing if retention dropped some of
-        a window, or `everywhere`, if not all tables of the rows are known.
+        Only rows from `truncated_at` on count. Return None if silver lacks none. `there` is the number of rows that
+        silver has of each window, by window ordinal. Only windows of which retention may have dropped rows are
+        examined. If `everywhere`, all windows are examined. This is needed if not all tables of the rows are known.
         """
         dropped: dict[str, Sequence] = {}
         counted = [each for rows in self.ledger.of_tables(names).values() for each in rows.items()]
@@ -86,10 +94,13 @@ class RecordedState:
         return RetentionFloor(dropped, -1, partial=True).above(truncated_at)
 
     def in_gold(self, state: GoldState | None) -> set[str]:
-        """The windows that a table of this state has: those that were replayed, and those that its state names."""
+        """Return the windows that a gold table has: the replayed windows, and those that its state names."""
         return ({*self.replayed} | ({*state.applied} if state is not None else set())) & self.ordinals.keys()
 
     def visible(self, window: str) -> list[str]:
-        """The decoded windows up to this one, or to the highest one ever replayed: those that gold may depend on."""
+        """Return the decoded windows up to `window`, or up to the highest replayed window if that is later.
+
+        Gold may depend on all of these windows.
+        """
         last = max([window, *self.replayed])
         return sorted(name for name in self.decoded if name <= last)

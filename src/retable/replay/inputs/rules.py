@@ -1,4 +1,4 @@
-"""The rules of the settings, the dialect and schema dumps for the tables of a source: types, names, keys."""
+"""Decide the types, names and keys of a source's tables, from settings, dialect and schema dumps."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -35,7 +35,10 @@ from retable.values.baseline_encoding import baseline_type, is_baseline
 
 @dataclass(frozen=True, slots=True)
 class SourceRules:
-    """The rules of the settings, the dialect and schema dumps of one source for types, names and keys."""
+    """The types, names and keys of the tables of one source, as its settings and schema dumps decide them.
+
+    `system` is the database whose dialect the source uses.
+    """
 
     settings: Settings
     source: SourceSettings
@@ -45,17 +48,26 @@ class SourceRules:
     baselines: Baselines = NO_BASELINES
 
     def fingerprint(self, identity: str, name: TableName) -> str:
-        """Digest what decides how a table is decoded and typed: the settings and the imports of its schema."""
+        """Return a digest of what decides how a table is decoded and typed.
+
+        This is the settings, and the imports of the table's schema.
+        """
         digests = (self.settings.fingerprint(self.source.name, name), self.imports.fingerprint(identity, name))
         return "+".join(filter(None, digests))
 
     def are_typed_otherwise(self, state: GoldState) -> bool:
-        """Whether undeclared columns have their types by former settings, and silver still has all their images."""
+        """Return whether former settings gave gold's undeclared columns their types.
+
+        The result is True only if silver still has all images of these columns, so that they can get new types.
+        """
         now = self.settings.typing(self.source.name, state.table)
         return bool(state.inferred) and state.typing not in ("", now) and state.missing is None
 
     def started_by(self, window: str) -> set[Statement]:
-        """The starts of tables of which this window is a piece of a baseline: the piece may have no rows."""
+        """Return the statements that start tables again, for the baselines that have this window as a piece.
+
+        They are needed because the piece may have no rows.
+        """
         mine = Baselines(tuple(row for row in self.baselines.rows if row.window == window))
         return set(start_statements(mine, self.source.takes))
 
@@ -63,7 +75,7 @@ class SourceRules:
         return SchemaRules(self._declared, partial(keeps_values, self.system), describe, self.policies, self._read)
 
     def value_rules(self, table: TableName) -> ValueRules:
-        """How to read the values of a table, for what the messages leave open."""
+        """Return how to read the values of a table, if its messages do not define it."""
         source, rules = self.source, self.settings.rules(table)
         return ValueRules(
             time_zone=source.time_zone,
@@ -76,12 +88,12 @@ class SourceRules:
         )
 
     def policies(self, table: TableName) -> Policies:
-        """The settings' policies for schema changes of a table."""
+        """Return the settings' policies for schema changes of a table."""
         return self.settings.rules(table).policies
 
     def _read(self, text: str, table: TableName) -> tuple[SchemaChange, ...]:
         if self.system not in PARSERS:
-            return (Unsupported(table, f"statements of {self.system!r} are not supported"),)
+            return (Unsupported(table, f"statements of the database {self.system!r} are not supported"),)
         return parse_statement(self.system, text, table.database, table.schema, table.table)
 
     def _declared(self, table: TableName, spec: ColumnSpec) -> GoldType | None:
@@ -95,9 +107,11 @@ class SourceRules:
         return GoldType("string") if dated and "string" in (rules.zero_date, rules.far_date) else kind
 
     def seen(self, table: TableName, name: str, wire: str | None) -> tuple[str | None, GoldType]:
-        """The source type, if messages or settings name one, and the gold type of an undeclared column.
+        """Return the source type and the gold type of an undeclared column.
 
-        Text if nothing names a type. InvalidSetting if settings name a source type and the database is not known.
+        `wire` is the column's type in the message, or None. The source type is None if neither messages nor settings
+        name one. The gold type is text if there is no type. Raise InvalidSetting if the settings name a source type,
+        but the database is not known.
         """
         if wire is not None and is_baseline(wire):
             return None, self._ruled(table, name, baseline_type(wire)) or GoldType("string")
@@ -105,7 +119,8 @@ class SourceRules:
         if wire is None and isinstance(settled, SourceType):
             if self.source.source_system is None and self.imports.dialect is None:
                 raise InvalidSetting(
-                    f"types of {table} give {name} the type {settled}, which each database writes differently; set "
+                    f"the setting `types` of {table} gives the column {name} the type {settled}, but the database of "
+                    f"the source is not known, and each database writes values of this type differently; set "
                     f"sources.{self.source.name}.source_system, for example to postgresql or mysql"
                 )
             return settled.text, settled.plain
@@ -114,13 +129,16 @@ class SourceRules:
         return wire if isinstance(default, str) else None, self._ruled(table, name, kind) or GoldType("string")
 
     def column_names(self, history: TableHistory) -> dict[str, str]:
-        """Gold names of the final columns by identity; NameClash if two columns get the same name."""
+        """Return the gold names of the final columns, by column identity.
+
+        Raise NameClash if two columns get the same gold name.
+        """
         names = {column.id: self._column_name(column) for column in history.final.columns}
         taken: dict[str, str] = {}
         for column in history.final.columns:
             other = taken.setdefault(names[column.id].lower(), column.name)
             if other != column.name:
-                raise NameClash(f"columns {other!r} and {column.name!r} both become {names[column.id]!r}")
+                raise NameClash(f"columns {other!r} and {column.name!r} both get the gold name {names[column.id]!r}")
         return names
 
     def _column_name(self, column: Column) -> str:
@@ -134,9 +152,11 @@ class SourceRules:
     def keys(
         self, history: TableHistory, events: Iterable[RowEvent], known: tuple[str, ...], hold: Hold | None
     ) -> tuple[str, ...]:
-        """The key columns: of the settings, else of the statements, else of the messages below a hold; () = none.
+        """Return the key columns of a table. The result is empty if the table has no key.
 
-        Raise KeyUnknown if messages of one table name different keys, or another key than the statements.
+        The key comes from the settings, else from the statements, else from the messages below a hold. `known` are the
+        key columns of gold, under their present names. Raise KeyUnknown if messages of the table name different keys,
+        or another key than the statements.
         """
         rules = self.settings.rules(history.name)
         last = tuple(column.name for column in history.final.columns if column.id == SHARD_ID)
@@ -149,21 +169,28 @@ class SourceRules:
             declared = {name.lower() for name in history.final.keys} - {*last}
             if other := next((names for names in named if {name.lower() for name in names} != declared), None):
                 raise KeyUnknown(
-                    f"messages of {history.name} name the key {other}, and its statements name the key "
-                    f"{history.final.keys}; set keys for it"
+                    f"messages of {history.name} name the key {other}, but its statements name the key "
+                    f"{history.final.keys}; set `keys` for this table in the settings"
                 )
             return history.final.keys
         known = tuple(name for name in known if name not in last)
         named |= {known} if known else set()
         if len(named) > 1:
             one, other = sorted(named)[:2]
-            raise KeyUnknown(f"messages of {history.name} name the key {one} and the key {other}; set keys for it")
+            raise KeyUnknown(
+                f"some messages of {history.name} name the key {one}, and others name the key {other}; set `keys` for "
+                f"this table in the settings"
+            )
         return (*named.pop(), *last) if named else ()
 
     def former_keys(
         self, history: TableHistory, events: Iterable[RowEvent], hold: Hold | None
     ) -> tuple[FormerKey, ...]:
-        """The former keys of the table: from the statements, else from messages; none if settings name a key."""
+        """Return the former keys of a table: from its statements, else from its messages.
+
+        The result is empty if the settings name a key. Raise KeyUnknown if messages name several keys before a change
+        of the key, or if a former key has an unknown column.
+        """
         if not history.rekeyed or self.settings.rules(history.name).keys:
             return ()
         events, start = list(events), history.truncated_at
@@ -174,19 +201,26 @@ class SourceRules:
             mine = [event for event in events if event.sequence <= end and counts.verdict(event) is None]
             former = {tuple(map(_identity_in(epoch), epoch.keys))} if epoch.keys else _named(history, mine)
             if len(former) > 1:
-                raise KeyUnknown(f"messages of {history.name} name {len(former)} keys before {end}; set keys for it")
+                raise KeyUnknown(
+                    f"messages of {history.name} name {len(former)} different keys before the change of the key at "
+                    f"{end}; set `keys` for this table in the settings"
+                )
             places = {column.id: column for column in epoch.columns}
             key = next(iter(former), ())
             if unknown := [identity for identity in key if identity not in places]:
-                raise KeyUnknown(f"the key of {history.name} before {end} has an unknown column: {unknown[0]}")
+                raise KeyUnknown(
+                    f"messages or statements of {history.name} name {unknown[0]} as a column of the key before the "
+                    f"change of the key at {end}, but the table had no such column then; set `keys` for this table in "
+                    f"the settings"
+                )
             found.append(FormerKey(end, tuple(places[identity] for identity in key)))
             start = end
         return tuple(found)
 
     def hashed_by(self, keys: tuple[str, ...], history: TableHistory, events: Iterable[RowEvent]) -> bool:
-        """Whether these keys are those of silver's key hashes, which are made of the keys as messages write them.
+        """Return whether silver's key hashes are hashes of these keys, as the messages write them.
 
-        If a message names no key, its event has the key that the settings named when it was decoded.
+        If a message names no key, its event has the key that the settings named when the message was decoded.
         """
         if not keys:
             return False
@@ -200,7 +234,10 @@ class SourceRules:
         return len(named) == 1 and same == {tuple(key.lower() for key in keys)} and len(written) == len(key)
 
     def _hashed_alike(self, keys: tuple[str, ...], history: TableHistory, events: Iterable[RowEvent]) -> bool:
-        """The same for shards, which must write their keys alike: with the same names and types."""
+        """Return the same as `hashed_by` for a table with shards.
+
+        All shards must write their keys with the same column names and types.
+        """
         key = [at for at in key_columns(history, keys) if history.final.columns[at].id != SHARD_ID]
         written = set()
         for shard in history.shards:
@@ -219,7 +256,7 @@ class SourceRules:
 
 
 def _named(history: TableHistory, events: Iterable[RowEvent]) -> set[tuple[str, ...]]:
-    """The keys that messages name, by the identities of their columns."""
+    """Return the keys that messages name. A key is the identities of its columns."""
     return {tuple(map(_identity_in(history.epoch_of(event.sequence)), event.keys)) for event in events if event.keys}
 
 
@@ -232,9 +269,10 @@ def _identity_in(epoch: Epoch) -> Callable[[str], str]:
 
 
 def names_by_identity(history: TableHistory, shard: str | None = None) -> dict[str, str]:
-    """The final names of columns by identity; a column that replaces another one also has that one's identity.
+    """Return the final names of columns, by identity.
 
-    For a `shard`, use the identities of its own columns.
+    If a column replaced another column, the identity of the replaced column has the same name. With `shard`, the
+    identities are those of the shard's own columns.
     """
     final = history.final.columns
     own = final if shard is None else history.shard(shard).columns
@@ -245,7 +283,10 @@ def names_by_identity(history: TableHistory, shard: str | None = None) -> dict[s
 
 
 def named_now(state: GoldState, history: TableHistory) -> tuple[str, ...]:
-    """Gold's key columns under their present names; none if one of them is gone, or if the key was changed."""
+    """Return gold's key columns under their present names.
+
+    The result is empty if one of these columns is gone, or if a statement changed the key.
+    """
     if any(str(position) not in state.changes for position in history.key_changes):
         return ()
     identities = {column.name: column.id for column in state.columns}

@@ -1,4 +1,4 @@
-"""What a run works on: statements, rows by the table that owns them, and the present state of gold."""
+"""Read what a run needs: statements, the rows of each table, and the present state of gold."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Set
@@ -34,7 +34,8 @@ from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 
 ROWS_OF_SMALL_TABLES = 1_000_000
-"""Up to this many rows of small tables are read at once; if there are more, each table's rows when its turn comes."""
+"""The largest number of rows of small tables that are read together. If there are more, the rows of each table are read
+when its replay begins."""
 
 RowsByName = dict[TableName, list[RowEvent]]
 Batches = dict[TableName, list[RowBatch]]
@@ -43,10 +44,11 @@ Owned = dict[str, list[RowEvent]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayScope:
-    """The tables that a run concerns, by identity: their history, rows and batches, and gold.
+    """The tables that a run concerns. By table identity, `owned` has rows, `found` gold, and `batches` batches.
 
-    `statements` are those of the `visible` windows, with the window of each; `inferred` are the undeclared columns, and
-    `endless` the tables, by the identity at the source, whose undeclared columns were never complete, with the reason.
+    `statements` are the statements of the `visible` windows, each with its window. `tables` has the histories.
+    `inferred` are the undeclared columns. `endless` are tables whose undeclared columns were never complete, by
+    identity at the source, each with the reason.
     """
 
     statements: dict[Statement, str]
@@ -59,7 +61,7 @@ class ReplayScope:
     batches: dict[str, list[RowBatch]] = field(default_factory=dict)
 
     def rows_by_window(self, identity: str) -> Counter[int]:
-        """How many rows of a table came in each window, by its ordinal."""
+        """Return the number of rows of a table in each window, by window ordinal."""
         found: Counter[int] = Counter()
         for batch in self.batches.get(identity, ()):
             found += batch.rows_by_window()
@@ -67,7 +69,7 @@ class ReplayScope:
 
 
 class ScopeReader:
-    """Read what one run concerns, from messages, statements and settings; it writes nothing."""
+    """Read what one run needs, from messages, statements and settings. Nothing is written."""
 
     def __init__(
         self,
@@ -92,9 +94,11 @@ class ScopeReader:
 
     # --- entrances -----------------------------------------------------------------------------------------------
     def window(self, name: str, sketched: bool = False) -> ReplayScope:
-        """Read all tables of a window; `sketched`: only the positions of the rows, which show what is already done.
+        """Read all tables of a window.
 
-        Each round splits batches at statements, or takes more of the existing windows into account.
+        If `sketched`, read only the positions of the rows, which show what is already done. Each round splits batches
+        at statements. If a round finds that gold already depends on a later window, the next round includes its
+        statements.
         """
         batches = self._batches(name, sketched)
         visible = self._recorded.visible(name)
@@ -114,9 +118,9 @@ class ScopeReader:
     def table(
         self, tables: Tables, identity: str, name: TableName, remembered: tuple[InferredColumn, ...], *, is_big: bool
     ) -> ReplayScope:
-        """Read all that was replayed of one table; `remembered` are its undeclared columns.
+        """Read all rows of one table that were replayed. `remembered` are its undeclared columns.
 
-        The rows of a big table stay in silver's files.
+        `name` is the name of the table at the source. If `is_big`, the rows stay in silver's files.
         """
         replayed, names = self._recorded.replayed, tables.names_of(identity) or {name}
         visible = self._recorded.visible(max(replayed))
@@ -130,29 +134,33 @@ class ScopeReader:
         return trace(self._events([record for record in records if record["window"] in replayed], counted=True))
 
     def has_many(self, gold: str) -> bool:
-        """Whether more rows were counted under this gold name than are folded at once."""
+        """Return whether the ledger counted more rows for this gold table than are folded at once."""
         found = self._recorded.ledger.of_table(gold).values()
         return sum(each.counts.get("rows", 0) for each in found) > EVENTS_AT_ONCE
 
     def find(self, tables: Tables, gold: str) -> tuple[str, TableName]:
-        """The identity and the source name of a gold table, which may be one that no run created yet."""
+        """Return the identity and source name of a gold table, created or not. Raise NotFound if it is unknown."""
         row = rows_by_name(self._recorded.tables.values()).get(gold)
         if row is not None:
             return row.identity, row.name
         for identity, (name, _) in tables.gold_names().items():
             if name == gold:
                 return identity, tables.history(identity).name
-        raise NotFound(f"the source {self._source.name} has no table {gold}", table=gold)
+        raise NotFound(f"the source {self._source.name} has no gold table {gold}", table=gold)
 
     def tables(self) -> Tables:
-        """The tables up to the last window that was replayed, according to statements alone."""
+        """Return the tables up to the last replayed window, as the statements alone define them."""
         statements = self._statements(self._recorded.visible(max(self._recorded.replayed)))
         return Tables.trace([*statements], self.rules, [], self._known(), self._holder)
 
     def older(
         self, tables: Tables, history: TableHistory, until: str, windows: Set[str], needed: LateKeys | Halves | None
     ) -> list[RowEvent]:
-        """The table's events in some windows; there, its names may refer to other tables, too."""
+        """Return the events of a table in some windows, up to the window `until`.
+
+        `needed` selects events; None means all. In these windows, the table's names may also refer to other tables,
+        whose events are left out.
+        """
         found = self._rows.table_rows(until, history.names, needed)
         events = self._events([record for record in found if record["window"] in windows], counted=False)
         return tables.split(events).get(history.identity, [])
@@ -160,7 +168,7 @@ class ScopeReader:
     def _parted(
         self, batches: Batches, trace: Callable[[RowsByName], ReplayScope], sketched: bool = False
     ) -> tuple[ReplayScope, Batches]:
-        """Trace tables by the samples of batches, and split these until no statement is between the rows of a batch."""
+        """Trace tables by samples, and split batches until no statement is between the rows of a batch."""
         while True:
             seen = trace({table: [e for batch in mine for e in batch.sample] for table, mine in batches.items()})
             parted = {table: self._cut(seen.tables, table, mine, sketched) for table, mine in batches.items()}
@@ -169,7 +177,10 @@ class ScopeReader:
             batches = parted
 
     def _batches(self, name: str, sketched: bool) -> Batches:
-        """The rows of a window by table; those of big tables, or of all if they are many, stay in silver's files."""
+        """Return the batches of a window by table.
+
+        The rows of big tables stay in silver's files. If the other tables have many rows together, their rows stay too.
+        """
         ordinals = self._recorded.ordinals
         if (window := self._rows.big_window(name)) is None:
             rows = self._rows.window_rows(name, SKETCH_COLUMNS if sketched else ROW_COLUMNS)
@@ -183,7 +194,7 @@ class ScopeReader:
         return found | self._with_tasks(name, read_batches(window.read_others(big), ordinals, sketched))
 
     def _with_tasks(self, name: str, read: Mapping[TableName, RowBatch]) -> Batches:
-        """The batches of a window; batches of mixed rows are profiled by tasks, which can vectorize them."""
+        """Return the batches of a window. Tasks profile batches of mixed rows, and can then fold them."""
         mixed = {self._goes_to(table) for table, batch in read.items() if is_mixed(batch)}
         apart = [table for table in read if self._goes_to(table) in mixed]
         window = self._rows.big_table({name}, apart) if apart else None
@@ -191,18 +202,21 @@ class ScopeReader:
         return {table: [batch] for table, batch in read.items()} | found
 
     def _big_among(self, counts: Mapping[TableName, int]) -> list[TableName]:
-        """The tables with many rows, alone or together with those that go into the same gold table."""
+        """Return the tables with many rows. Tables that go into the same gold table are counted together."""
         together: Counter[TableName] = Counter()
         for name, count in counts.items():
             together[self._goes_to(name)] += count
         return [name for name in counts if together[self._goes_to(name)] > EVENTS_AT_ONCE]
 
     def _goes_to(self, name: TableName) -> TableName:
-        """The table that rows go into: the one that the settings name for several source tables, or their own."""
+        """Return the table into which the rows of a source table go.
+
+        This is the table that the settings name for several source tables, or else the source table itself.
+        """
         return self._settings.target(name) or name
 
     def _cut(self, tables: Tables, table: TableName, batches: list[RowBatch], sketched: bool) -> list[RowBatch]:
-        """The batches of a table, split at the statements between their rows."""
+        """Return the batches of a table, split at the statements between their rows."""
         places = [tables.dividing(table, batch.first.sequence, batch.last.sequence) for batch in batches]
         if isinstance(remote := batches[0].source, RemoteRows) and any(places):
             stretch = remote.stretches[0]
@@ -216,12 +230,12 @@ class ScopeReader:
 
     # --- what there is -------------------------------------------------------------------------------------------
     def _taken(self) -> dict[str, TableRow]:
-        """The tables that gold has and the settings take: other tables stay as they are."""
+        """Return the recorded tables that the settings still feed, by identity. Other tables stay as they are."""
         tables = self._recorded.tables.items()
         return {i: row for i, row in tables if self._settings.feeds(self._source, row.name, is_sharded(i))}
 
     def _holder(self, gold: str) -> str | None:
-        """The identity of the recorded table that has a gold name."""
+        """Return the identity of the recorded table that has a gold name."""
         if gold not in self._holders:
             known = (identity for identity, row in self._recorded.tables.items() if row.gold == gold)
             there = (each for each in known if self._locator.find(each, gold).state is not None)
@@ -229,13 +243,16 @@ class ScopeReader:
         return self._holders[gold]
 
     def _known(self) -> dict[TableName, Sequence | None]:
-        """The tables of gold that no statement created."""
+        """Return the tables of gold that no statement created."""
         recorded = self._recorded
         own = known_tables(recorded.tables.values(), recorded.ledger, recorded.kept_from)
         return {**own, **dict.fromkeys(self.moved.undeclared)}
 
     def _left(self, tables: Tables) -> set[str]:
-        """The gold tables with shards that a source table has left, or in which one has another name now."""
+        """Return the identities of tables with shards whose shards changed.
+
+        A source table no longer goes into the table, has another name now, or has other columns there.
+        """
         wholes = [each for each in tables.histories() if each.shards and each.identity in self._recorded.tables]
         golds = {each.identity: self._recorded.tables[each.identity].gold for each in wholes}
         states = ((each, self._locator.find(each.identity, golds[each.identity]).state) for each in wholes)
@@ -269,10 +286,13 @@ class ScopeReader:
         counted: Set[str],
         events: RowsByName,
     ) -> ReplayScope:
-        """Trace until every column of the rows is known: `remembered`, else remembered by gold, or seen just now.
+        """Trace the statements again until every column of the rows is known.
 
-        If gold remembers columns by other settings, or below a hold that may end by itself, look for them again in all
-        rows: of `own` windows, and of others. `counted` are the tables that had rows before, and may have none now.
+        Undeclared columns come from `remembered` or, if it is None, from gold. Others are found in the rows. If gold's
+        columns have types by other settings, or are below a hold that may end by itself, the columns are found again in
+        all rows: those of the windows `own`, which are in `events`, and those of other windows. `pending` are
+        statements that are not replayed yet. `counted` are the tables that had rows in the window before, and may have
+        none now.
         """
         inferred, stored, widenings = list(remembered or ()), remembered is None, Widenings()
         found: dict[str, LocatedTable] = {}

@@ -1,4 +1,4 @@
-"""Read silver for a replay: the files of a window, its statements, its row events."""
+"""Read the statements and row events of silver for a replay."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
@@ -47,9 +47,10 @@ from retable.schema_history.statement import Statement
 def read_removals(
     lake: Lake, source: str, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
 ) -> list[RowDict]:
-    """Read the row events of tables in the windows from `first` to `last` that are one of `ops`, with their times.
+    """Read the row events of tables, with their source times, in the windows from `first` to `last`.
 
-    `of_key`: of updates, only those that change their row's key, or may change it.
+    Only events whose operation is in `ops` are read. If `of_key`, an update is read only if it changes the key of its
+    row, or may change it.
     """
     between = And(
         GreaterThanOrEqual(term=Reference("window"), value=literal(first)),
@@ -64,7 +65,7 @@ def read_removals(
 
 
 def read_times(lake: Lake, source: str, names: Collection[TableName], until: str) -> list[RowDict]:
-    """Read the positions and times of tables' row events in the windows up to `until`."""
+    """Read the positions and source times of tables' row events, in the windows up to `until`."""
     wanted = LessThanOrEqual(term=Reference("window"), value=literal(until))
     return _of_tables(lake, source, names, wanted, TIME_COLUMNS)
 
@@ -83,12 +84,15 @@ def _of_tables(
 
 
 def of_kind(kind: str) -> BooleanExpression:
-    """A filter for silver's events of a kind: `row` or `schema`."""
+    """Return a filter for silver's events of one kind: `row` or `schema`."""
     return EqualTo(term=Reference("kind"), value=literal(kind))
 
 
 def system_of(records: Iterable[RowDict], setting: str | None) -> str:
-    """The database whose dialect a source uses: from its statements' messages, else the setting, else MySQL."""
+    """Return the database whose dialect a source uses.
+
+    The messages of the source's statements name it, else the setting, else it is MySQL.
+    """
     systems = [cast(str | None, record["source_system"]) for record in records]
     return next(
         (system.lower() for system in (*systems, setting) if system and is_known(system)), (setting or DEFAULT).lower()
@@ -96,9 +100,10 @@ def system_of(records: Iterable[RowDict], setting: str | None) -> str:
 
 
 def to_statement(record: RowDict, default_system: str | None, spoken: str | None = None) -> Statement:
-    """Read a schema event of silver; the meaning of its text depends on its source's dialect.
+    """Convert a schema event of silver to a statement. The dialect decides what the text means.
 
-    `spoken` is the dialect of the whole source: column types of two databases do not compare.
+    `default_system` is the database if the message does not name it. `spoken` is the dialect of the whole source. A
+    statement of another dialect is not supported, because column types of two databases do not compare.
     """
     name = table_name(record)
     text = cast(str | None, record["ddl_text"]) or ""
@@ -133,8 +138,8 @@ def _read_text(
     dialect = dialect_of(record, default_system)
     if dialect is None:
         systems = [system for system in (cast(str | None, record["source_system"]), default_system) if system]
-        hint = f"if its statements are like those of one of {', '.join(PARSERS)}, set `source_system` to that one"
-        return (Unsupported(name, f"statements of {systems[0]!r} are not supported yet; {hint}"),)
+        hint = f"if they are like those of a supported database ({', '.join(PARSERS)}), set `source_system` to its name"
+        return (Unsupported(name, f"statements of the database {systems[0]!r} are not supported yet; {hint}"),)
     if spoken is not None and PARSERS.get(spoken) != PARSERS[dialect]:
         return (Unsupported(name, f"the source has statements of {spoken} and {dialect}: define two sources for it"),)
     if record.get("dialect") == dialect and record.get("reader") == reader_version():
@@ -143,11 +148,14 @@ def _read_text(
 
 
 def taken(statement: Statement, takes: Callable[[TableName], bool]) -> Statement:
-    """The statement without its changes of tables that the source leaves out."""
+    """Return the statement without its changes of tables that the source leaves out.
+
+    A RENAME from a table that is left out to a table that is taken becomes an unsupported change.
+    """
     kept = tuple(
         Unsupported(
             change.to,
-            f"its former name is {change.table}, which the settings leave out, so its older rows are not in silver",
+            f"it was renamed from {change.table}, which the settings leave out, so its older rows are not in silver",
         )
         if isinstance(change, RenameTable) and takes(change.to) and not takes(change.table)
         else change

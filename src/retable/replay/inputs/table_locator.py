@@ -1,4 +1,4 @@
-"""Find each table's gold, and give it the name that it should have."""
+"""Find the gold table of each source table, and rename it to the name that it should have."""
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -12,14 +12,14 @@ from retable.gold.store import GoldCatalog
 from retable.ledger.rows import TableRow
 from retable.schema_history.history import Hold
 
-REMEDY = "move or rebuild the table that has the name, then: retable rebuild TABLE --reason ..."
+REMEDY = "move or rebuild the other table that has this name, then: retable rebuild TABLE --reason ..."
 
 
 @dataclass(slots=True)
 class LocatedTable:
-    """A table's gold as it is: its name and its state; no state if there is no such table yet.
+    """The name and the state of a gold table. The state is None if there is no gold table yet.
 
-    `hold` is known only from ops.tables: the metadata was damaged or lost, and the table may lack later changes.
+    `hold` comes from ops.tables: the table's metadata was damaged or lost, and the table may lack later changes.
     """
 
     gold: str
@@ -28,10 +28,11 @@ class LocatedTable:
 
 
 class TableLocator:
-    """The gold tables of one source. `recorded` are the rows of ops.tables; the state of the table itself decides.
+    """Find and rename the gold tables of one source.
 
-    `is_fed` says whether the settings still take a recorded table. `horizon` is the highest `horizon` of the tables
-    that were looked at.
+    `recorded` are the rows of ops.tables, by table identity. The state in the gold table itself has priority over them.
+    `is_fed` returns whether the settings still take a recorded table. `horizon` is the highest `GoldState.horizon` of
+    the tables that were found.
     """
 
     def __init__(
@@ -52,11 +53,11 @@ class TableLocator:
         self._on_progress = on_progress
 
     def find(self, identity: str, desired: str, former: Iterable[str] = (), *, lives: bool = True) -> LocatedTable:
-        """Find a table's gold by its recorded name, by the desired one or, after a crash, in the same namespaces.
+        """Find the gold table with an identity.
 
-        `former` are names that it may have had before. A run that died before it was recorded leaves tables that no
-        record names, under any name of these namespaces. A recorded table that `lives` at its source and is not found
-        is lost.
+        It is searched under its recorded name, under the desired name, and in the namespaces of these names and of the
+        `former` names. The last search is needed because a run that died may have left a table under a name that is not
+        recorded. If a recorded table still `lives` at the source and is not found, it is lost.
         """
         row = self.recorded.get(identity)
         likely = [desired] if row is None else [row.gold, desired]
@@ -71,13 +72,13 @@ class TableLocator:
         return LocatedTable(desired if self._catalog.find_metadata(desired) is None else row.gold, lost, lost.hold)
 
     def _all(self, namespace: str) -> list[LocatedTable]:
-        """The tables of a namespace, as they were at the first call."""
+        """Return the tables of a namespace, as they were at the first call of this method."""
         if namespace not in self._near:
             self._near[namespace] = [self._found(name) for name in self._catalog.names(namespace)]
         return self._near[namespace]
 
     def _found(self, name: str) -> LocatedTable:
-        """A table as it is; without a state if it does not exist or is not of this source."""
+        """Return a table as it is now, without a state if it does not exist or is of another source."""
         row = self._rows.get(name)
         try:
             table = self._catalog.find_metadata(name)
@@ -93,9 +94,10 @@ class TableLocator:
         return LocatedTable(name, state, recorded_hold(row))
 
     def rename(self, wanted: Mapping[str, str], found: Mapping[str, LocatedTable]) -> dict[str, Hold]:
-        """Rename tables; a cycle of names is broken with a temporary name.
+        """Rename tables to their `wanted` names, by table identity.
 
-        If another table keeps a name, the rename is not possible: the hold of the table is returned.
+        If the names form a cycle, a temporary name is used. If another table keeps a wanted name, return a hold for the
+        table that cannot get the name.
         """
         there = {i: f for i, f in found.items() if f.state is not None and not f.state.is_unread}
         moves = {i: wanted[i] for i, f in there.items() if f.gold != wanted[i]}
@@ -116,5 +118,13 @@ class TableLocator:
             if free:
                 del moves[identity]
         return {
-            i: Hold("NAME_CLASH", f"another table is named {to}", None, None, None, REMEDY) for i, to in blocked.items()
+            i: Hold(
+                "NAME_CLASH",
+                f"the table cannot be renamed to {to}: another table has this name",
+                None,
+                None,
+                None,
+                REMEDY,
+            )
+            for i, to in blocked.items()
         }

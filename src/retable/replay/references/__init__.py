@@ -1,1 +1,1 @@
-"""Rows that a foreign key deleted or changed without a message."""
+"""Find rows of gold that a foreign key deleted or changed at the source without a message."""

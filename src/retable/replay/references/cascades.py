@@ -1,7 +1,8 @@
-"""Find rows that the source cannot have any more: a foreign key deleted or changed them, and nothing logged it.
+"""Find rows that the source cannot have any more: a foreign key deleted or changed them without a log event.
 
-The search costs time only if rows of a parent were deleted or got other values. If an application deletes the children
-itself, no row is found. A row that came later than the parent's change does not count: the source had it then.
+The search costs time only if rows of a parent table were deleted or got other values. If an application deletes the
+child rows itself, no row is found. A child row that came after the parent's change is not suspect: the source had it
+after the change.
 """
 
 from collections import defaultdict
@@ -25,12 +26,12 @@ from retable.schema_history.references import ForeignKeyReference, Moment
 from retable.schema_history.shards.parts import shard_of, source_part
 
 _FIRST, _LAST = "", "~"
-"""Names that sort before and after the name of every window."""
+"""Texts that sort before and after the name of every window."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A row that refers to a value that its parent lost, and that loss."""
+    """A row of gold that refers to a value that its parent lost, and the loss."""
 
     row: CurrentRow
     lost: Lost
@@ -38,9 +39,10 @@ class _Found:
 
 @dataclass(slots=True, kw_only=True)
 class _Inspection:
-    """One gold table, or one shard of it, with those of its columns that refer to a parent.
+    """The search for suspect rows in one gold table, or one shard of it, by the columns of a foreign key.
 
-    `read` are the columns to read of its rows: these, then those to which other tables refer.
+    `columns` refer to the parent table. `read` are the columns to read of each row: `columns`, then the columns to
+    which other tables refer. `lost` are the losses of the parent, and `found` the rows that still refer to them.
     """
 
     identity: str
@@ -57,14 +59,20 @@ class _Inspection:
         return self.identity, tuple(column.id for column in self.columns)
 
     def values(self, row: CurrentRow, names: Iterable[str]) -> Values | None:
-        """The values of a row by the source's column names; None if a column is not read, or null."""
+        """Return a row's values of the columns with these source names.
+
+        Return None if one of the columns is not read, or is null in the row.
+        """
         at = {column.name.lower(): number for number, column in enumerate(self.read)}
         values = tuple(row.values[at[name.lower()]] if name.lower() in at else None for name in names)
         return None if None in values else values
 
 
 class Cascades:
-    """Find such rows after a run, in gold as it is then; it writes nothing."""
+    """Find suspect rows after a run, in gold as it is then. Nothing is written.
+
+    A suspect row refers to a value that its parent lost (`Lost`), so the source cannot have the row any more.
+    """
 
     def __init__(
         self,
@@ -92,9 +100,10 @@ class Cascades:
         self._times: dict[str, dict[Moment, int | None]] = {}
 
     def inspect(self, rewritten: Collection[str]) -> list[Suspect]:
-        """The suspects that this run adds, settles or changes.
+        """Return the suspects that this run adds, settles or changes.
 
-        For tables that were written again (`rewritten`), and for late rows, the losses of all windows count.
+        The search uses what parents lost in this window. If the run wrote late rows of a table, it also uses later
+        windows. If all rows of a table were written again (its identity is in `rewritten`), it uses all windows.
         """
         for reference in self._references:
             self._take(reference, rewritten)
@@ -115,12 +124,16 @@ class Cascades:
 
     # --- what parents lost ---------------------------------------------------------------------------------------
     def _counts(self, reference: ForeignKeyReference) -> bool:
-        """Whether both tables exist, and the settings want suspects for the child."""
+        """Return whether both tables exist, and the settings want suspects for the child table."""
         rules = self._tables.rules.settings.rules(reference.child)
         return {reference.child, reference.key.parent} <= self._parts.keys() and rules.on.cascade == "suspect"
 
     def _take(self, reference: ForeignKeyReference, rewritten: Collection[str]) -> None:
-        """Take the parent's losses of this window; also later ones for late rows, all for a table written again."""
+        """Add the parent's losses in this window to the inspection of the child table.
+
+        If late rows of the child came, add also the losses in later windows. If one of the two tables was written
+        again, add the losses in all windows.
+        """
         parent, child = self._parts[reference.key.parent][0], self._parts[reference.child][0]
         first = last = self._window
         came = self._results.get(child.identity)
@@ -142,7 +155,7 @@ class Cascades:
             self._add(inspection, lost)
 
     def _other_halves(self, part: TableHistory, records: list[RowDict]) -> list[RowDict]:
-        """The halves of updates that are in other windows than their other half."""
+        """Return the halves of updates that are in other windows than the halves in `records`."""
         events = [to_event(record, self._recorded.ordinals, False) for record in records]
         alone = frozenset(pair[1] for pair in unpaired(events))
         found = self._rows.table_rows(_LAST, part.names, Halves(alone)) if alone else []
@@ -154,7 +167,10 @@ class Cascades:
         return history.of(label)
 
     def _add(self, inspection: _Inspection, lost: Lost) -> bool:
-        """Add a loss unless it is known, or a person accepted the rows that it concerns."""
+        """Add a loss to an inspection, and return whether it is new there.
+
+        It is not added if its values do not fit the columns, or if a person accepted the rows that it concerns.
+        """
         kinds = [column.type for column in inspection.columns]
         values = typed(lost.values, kinds)
         if values is None:
@@ -169,7 +185,7 @@ class Cascades:
 
     # --- what children still have --------------------------------------------------------------------------------
     def _inspection_of(self, reference: ForeignKeyReference) -> _Inspection | None:
-        """The inspection of the referring table; None if gold does not have the table or its columns."""
+        """Return the inspection of the child table. Return None if gold lacks the table or one of its columns."""
         history, label = self._parts[reference.child]
         state = self._state(history)
         named = {} if state is None else {column.name.lower(): column.id for column in state.columns}
@@ -179,7 +195,10 @@ class Cascades:
         return self._begin(history.identity, label, tuple(cast(list[str], columns)), str(reference))
 
     def _begin(self, identity: str, label: str | None, ids: tuple[str, ...], constraint: str) -> _Inspection | None:
-        """Start an inspection with the former suspects; None if gold does not have the table or a column of it."""
+        """Return the inspection of a table by these columns. If it is new, add the losses of its open suspects.
+
+        Return None if gold lacks the table or one of the columns.
+        """
         if (identity, ids) in self._inspections:
             return self._inspections[identity, ids]
         if not self._tables.has(identity):
@@ -222,7 +241,7 @@ class Cascades:
         return None if state is None or state.is_unread or state.state == "dropped" else state
 
     def _suspicious(self, inspection: _Inspection) -> list[_Found]:
-        """The rows that came before their parent lost the values that they refer to."""
+        """Return the rows of gold that came before their parent lost the values to which they refer."""
         lost: dict[Values, list[Lost]] = defaultdict(list)
         for each in inspection.lost:
             lost[each.values].append(each)
@@ -237,7 +256,11 @@ class Cascades:
         return found
 
     def _precedes(self, inspection: _Inspection, row: CurrentRow, lost: Lost) -> bool:
-        """Whether a row came before a loss, or may have: two partitions may have the same time for both, or no time."""
+        """Return whether a row came before a loss, or may have come before it.
+
+        The order is not known if sequences of the two partitions do not compare, and both times are equal or one is
+        missing.
+        """
         moment = Moment(row.sequence, source_part(row.part))
         before = moment.is_before(lost.moment)
         if before is None:
@@ -245,7 +268,7 @@ class Cascades:
         return before is not False
 
     def _time(self, inspection: _Inspection, moment: Moment) -> int | None:
-        """The source time of a row; for a row of a full copy, the time when the copy was recorded."""
+        """Return the source time of a row. For a row of a full copy, it is the time when the copy was recorded."""
         if inspection.identity not in self._times:
             copied = {row.window: int(row.recorded_at.timestamp() * 1000) for row in self._recorded.baselines.rows}
             records = self._rows.times(self._tables.history(inspection.identity).names, _LAST)
@@ -264,7 +287,10 @@ class Cascades:
         return referred_columns(reference, self._parent_of(reference))
 
     def _chain(self, inspection: _Inspection) -> set[SuspectPlace]:
-        """Add the losses of tables that refer to the found rows; give the places with new losses."""
+        """Add losses to the tables that refer to the found rows. Return the places of tables with new losses.
+
+        If a foreign key deletes or changes a found row, the row is itself a parent that lost values.
+        """
         own = next((each for each in self._references if self._inspection_of(each) is inspection), None)
         fresh: set[SuspectPlace] = set()
         if own is None or not inspection.found:
@@ -285,7 +311,10 @@ class Cascades:
 
     # --- what to say ---------------------------------------------------------------------------------------------
     def _changed(self, inspection: _Inspection) -> list[Suspect]:
-        """The suspects of a table that differ from the former ones, by the window of the loss."""
+        """Return the suspects of a table that differ from the recorded ones.
+
+        There is one suspect for each window in which the parent lost values.
+        """
         before = {
             each.window: each
             for each in self._recorded.suspects

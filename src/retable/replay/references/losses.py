@@ -1,4 +1,4 @@
-"""Find the values that rows of a parent lost in the columns that other tables refer to, from silver's events."""
+"""Find the values that rows of a parent table lost in columns to which other tables refer, from silver's events."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
@@ -16,7 +16,10 @@ from retable.schema_history.references import ForeignKeyReference, Moment
 
 
 def referred_columns(reference: ForeignKeyReference, parent: TableHistory) -> tuple[str, ...]:
-    """The columns of the parent that a reference refers to; none if they are not known."""
+    """Return the columns of the parent table to which a foreign key refers.
+
+    The result is empty if they are not known.
+    """
     return reference.key.parent_columns or parent.final.keys or ()
 
 
@@ -27,7 +30,11 @@ def losses(
     rules: SourceRules,
     ordinals: Mapping[str, int],
 ) -> Iterator[Lost]:
-    """The values that these row events removed while the reference may have existed; absent columns are left out."""
+    """Yield the values that row events of the parent removed while the foreign key may have existed.
+
+    `records` are these events, as rows of silver. An event is skipped if its old values are not all known, or one is
+    null. `ordinals` are the numbers of windows by name.
+    """
     columns = [parent.final.column(name) for name in referred_columns(reference, parent)]
     if not columns or None in columns:
         return
@@ -51,7 +58,7 @@ def losses(
 
 
 def moment_of(record: RowDict) -> Moment:
-    """The position of a row event in the order of its source."""
+    """Return the sequence, the partition and the source time of a row event."""
     return Moment(sequence_of(record), cast(str | None, record["part"]), cast(int | None, record.get("event_time_ms")))
 
 

@@ -1,4 +1,4 @@
-"""Rows of gold that their source cannot have any more, as they are recorded."""
+"""Suspects as they are recorded: rows of gold that the source cannot have any more."""
 
 import json
 from collections.abc import Sequence as Seq
@@ -19,7 +19,7 @@ from retable.schema_history.references import Moment
 from retable.settings.sources import SourceSettings
 
 SuspectPlace = tuple[str, tuple[str, ...]]
-"""The identity of a table, and the identities of some of its columns."""
+"""The identity of a table, and the identities of the columns by which its rows refer to a parent table."""
 
 _PYTHON: dict[str, Any] = {
     **dict.fromkeys(("int", "long", "date", "timestamp", "timestamptz"), int),
@@ -33,9 +33,9 @@ _PYTHON: dict[str, Any] = {
 
 
 class Lost(NamedTuple):
-    """Values that rows of a parent lost in the columns that other tables refer to, when, and by which event.
+    """Values that rows of a parent table lost in columns to which other tables refer.
 
-    `window` is the window of the parent's change in silver.
+    `moment` and `event` say when and how the rows lost them. `window` is the window of silver that has this event.
     """
 
     values: Values
@@ -46,10 +46,11 @@ class Lost(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """Rows of a table that still refer, by its `columns`, to what their parent lost in one window.
+    """Rows of a table that still refer to values that rows of their parent table lost in one `window`.
 
-    `columns` are identities of gold's columns; `label` names one of several tables that go into one; `lost` are the
-    losses that these rows refer to.
+    They refer by `columns`, which are identities of gold's columns. `lost` are the losses, and `rows` is the number of
+    rows. If several source tables go into one gold table, `label` names the source table of the rows. `constraint` is
+    the foreign key as text.
     """
 
     identity: str
@@ -67,21 +68,27 @@ class Suspect:
         return self.identity, self.columns
 
     def has(self, lost: Lost, kinds: Seq[GoldType]) -> bool:
-        """Whether a loss is recorded here; `kinds` are the present types of the columns."""
+        """Return whether this suspect has a loss. `kinds` are the present types of the suspect's columns."""
         mine = (each for each in self.lost if (each.moment, each.event) == (lost.moment, lost.event))
         return any(typed(each.values, kinds) == lost.values for each in mine)
 
     def is_same(self, other: "Suspect") -> bool:
-        """Whether another suspect has the same content, whatever types the values had when it was recorded."""
+        """Return whether another suspect has the same losses and the same number of rows.
+
+        The types in which the values were recorded do not matter.
+        """
         return suspect_facts(self) == suspect_facts(other) and self.rows == other.rows
 
     def settled(self) -> "Suspect":
-        """The same suspect without any rows left."""
+        """Return the same suspect as settled: no row of gold is suspect any more."""
         return replace(self, rows=0, state="settled")
 
 
 def open_suspects(lake: Lake, source: SourceSettings) -> dict[str, list[SuspectRow]]:
-    """The open suspects of a source's tables, by identity, without those that the settings now ignore."""
+    """Return the open suspects of a source, by table identity.
+
+    Suspects of tables are left out if the settings now ignore them (`on.cascade`).
+    """
     found: dict[str, list[SuspectRow]] = {}
     names = {row.identity: row.name for row in read_tables(lake, source.name)} if lake.find("ops.suspects") else {}
     for row in read_suspects(lake, source.name) if names else ():
@@ -91,27 +98,30 @@ def open_suspects(lake: Lake, source: SourceSettings) -> dict[str, list[SuspectR
 
 
 def words_of(rows: Seq[SuspectRow]) -> str:
-    """A text for people about a table's suspect rows."""
+    """Return a text that explains the suspect rows of a table to a person."""
     first = min(rows, key=lambda row: row.window)
-    more = "" if len(rows) == 1 else f", and to rows of {len(rows) - 1} more such changes"
+    more = "" if len(rows) == 1 else f", and to rows of {len(rows) - 1} later deletes or changes"
     return (
         f"{sum(row.rows for row in rows):,} rows refer to rows that the source deleted or changed at {first.position} "
-        f"in the window {first.window}{more}; the source deletes or changes the referring rows without a message: "
-        f"{first.constraint}"
+        f"in the window {first.window}{more}; the source then also deletes or changes the referring rows, but without "
+        f"a message, because of the constraint {first.constraint}"
     )
 
 
 def remedy_of(gold: str) -> str:
-    """A text about what a person can do about a table's suspect rows."""
+    """Return a text that says what a person can do about the suspect rows of a table."""
     return (
-        f"messages that have not arrived yet may settle it; if not, `retable baseline {gold}` or "
-        f"`retable resync {gold}` gets the rows as the source has them; if gold's rows are right, "
+        f"messages that have not arrived yet may delete or change these rows; if not, `retable baseline {gold}` or "
+        f"`retable resync {gold}` loads the rows as the source has them; if gold's rows are right, "
         f"`retable accept-rows {gold} --reason ...`"
     )
 
 
 def typed(values: Values, kinds: Seq[GoldType]) -> Values | None:
-    """Values in the form in which columns of these types compare them; None if a value does not fit its type."""
+    """Return values as the Python types in which columns of these types compare them.
+
+    Return None if a value does not fit its type.
+    """
     try:
         return tuple(
             msgspec.convert(value, _PYTHON[kind.kind], strict=not isinstance(value, str))
@@ -122,7 +132,7 @@ def typed(values: Values, kinds: Seq[GoldType]) -> Values | None:
 
 
 def suspect_facts(suspect: Suspect) -> str:
-    """The losses of a suspect, and its label among several tables, as JSON text."""
+    """Return the losses and the label of a suspect as JSON text."""
     lost = [
         [each.values, str(each.moment.sequence), each.moment.part, each.moment.time, each.event]
         for each in suspect.lost
@@ -149,7 +159,7 @@ def suspect_row(source: str, suspect: Suspect, now: datetime) -> SuspectRow:
 
 
 def read_all_suspects(lake: Lake, source: str) -> tuple[Suspect, ...]:
-    """All suspects that a source ever had, in their present state."""
+    """Return all suspects that were ever recorded for a source, each in its present state."""
     return tuple(map(_suspect, read_suspects(lake, source)))
 
 

@@ -1,1 +1,1 @@
-"""The replay of one table: decide what changes, and write it."""
+"""The replay of one table: decide what changes in gold, and write the changes."""

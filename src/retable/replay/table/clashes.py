@@ -1,4 +1,7 @@
-"""Keys that rows of several source tables have, if these go into one gold table and readers do not see the source."""
+"""Count clashes: key values that rows of several source tables have in one gold table.
+
+There are clashes only if readers of the gold table do not see which source table a row is from.
+"""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,7 +12,7 @@ from retable.schema_history.shards.joined import HIDDEN
 
 
 def hidden_key(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
-    """The indices of the key columns that readers see; empty if no key column is hidden from them."""
+    """Return the indices of the key columns that readers see; empty if readers see all key columns."""
     return key_columns(history, tuple(key for key in keys if key != HIDDEN)) if HIDDEN in keys else []
 
 
@@ -20,10 +23,10 @@ def count_clashes(rows: pa.Table, on: list[str]) -> int:
 
 
 def clashes_after(before: int, present: pa.Table, gone: pa.Table, rows: pa.Table, on: list[str]) -> int:
-    """Count the clashes of a table that had `before` of them.
+    """Return the number of clashes of a gold table after a write. `before` is the number before it.
 
-    `present` are its rows of all keys that a write touches, by their whole key; `gone` are the whole keys of deleted
-    rows, and `rows` the new rows.
+    `present` are gold's rows that have a key value of the write in the columns `on`. `gone` has the keys of deleted
+    rows with all key columns, and `rows` the new rows.
     """
     names = gone.column_names
     present = present.select(names).cast(gone.schema)

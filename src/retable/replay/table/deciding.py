@@ -1,4 +1,4 @@
-"""Decide what the events of one table change in gold, and at which hold they stop."""
+"""Decide what the events of one table change in gold, and at which hold the table stops."""
 
 from collections.abc import Callable
 from collections.abc import Sequence as Seq
@@ -62,11 +62,11 @@ from retable.schema_history.history import Hold
 from retable.schema_history.policies import keyed_cast
 
 EventsOf = Callable[[bool, TableReader], Gathered]
-"""Gives the events to fold or, if the flag is set, all events of the table."""
+"""Returns the events to fold or, if the flag is True, all events of the table."""
 
 
 class Deciding:
-    """Decide about tables of one window; it writes nothing to gold."""
+    """Decides what to change in the gold tables of one window. It writes nothing to gold."""
 
     def __init__(self, rows: RowStore, window: str, on_progress: Callable[[str], None]) -> None:
         self._rows = rows
@@ -76,13 +76,13 @@ class Deciding:
         self._exchange: Exchange | None = None
 
     def forget(self) -> None:
-        """Remove what tasks have left in the exchange."""
+        """Remove the rows that tasks wrote to the exchange."""
         if self._exchange is not None:
             self._exchange.remove(self._left)
         self._left, self._exchange = set(), None
 
     def decide(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
-        """Decide by tasks, batches, shares or single rows, else by all rows of the table; give work and plan."""
+        """Decide by tasks, by columns, by shares, by single rows or by all rows. Return the final work and its plan."""
         work = replace(work, batches=tuple(batch.read() for batch in work.batches))
         try:
             if (plan := self._decide_in_tasks(work, table)) is not None:
@@ -100,7 +100,7 @@ class Deciding:
             return self._decide_rewritten(work, table)
 
     def _decide_vectorized(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
-        """Fold batches of plain rows, newer than what gold truncates; None: the rows must be folded one by one."""
+        """Fold plain rows as columns. Return None if the rows must be folded one by one."""
         history, batches = work.history, [] if work.has_all else merged(work.batches)
         if (plain := self._as_plain(work, table, batches)) is None:
             return None
@@ -145,7 +145,7 @@ class Deciding:
     def _as_plain(
         self, work: TableReplay, table: GoldTable, batches: Seq[RowBatch]
     ) -> tuple[TableReader, Evolution, list[Wire]] | None:
-        """How to read batches of plain rows; None: their rows may have to be folded one by one."""
+        """Return how to read batches of plain rows; None if their rows may have to be folded one by one."""
         history = work.history
         if not batches or not all(
             batch.is_plain and is_newer(work, batch, self._window, table.is_empty) for batch in batches
@@ -168,7 +168,7 @@ class Deciding:
     def _beside_late(
         self, work: TableReplay, table: GoldTable, reader: TableReader, vectorized: VectorizedRows, share: KeyShare
     ) -> ReplayPlan | None:
-        """Fold keys with late rows, with their events of other windows; join the result with that of other keys."""
+        """Fold keys with late rows, also their events of other windows. Add `vectorized`, the result for other keys."""
         history, late = reader.history, replace(work, events=share.events, batches=())
         try:
             check_parted(late, reader)
@@ -200,7 +200,7 @@ class Deciding:
         return ReplayPlan(history, None, outcome.folded, reader.keys, replace(change, vectorized=vectorized))
 
     def _decide_rewritten(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
-        """Fold all rows again; a window with refused rows is left to a run that also looks at its columns."""
+        """Fold all rows again. Other windows with rejected rows are not counted now: another run replays them."""
         plan = self._decide(anew := work.rewritten(), table)
         refused = {work.windows[reject.event.ordinal] for reject in plan.folded.rejects} - work.applied.keys()
         if refused:
@@ -208,7 +208,7 @@ class Deciding:
         return anew, plan
 
     def _decide(self, work: TableReplay, table: GoldTable) -> ReplayPlan:
-        """Fold up to the lowest hold. A hold by rows or gold cuts the history, and then the fold is repeated."""
+        """Fold the events one by one up to the lowest hold. If rows result in a lower hold, fold again up to it."""
 
         @cache
         def events(complete: bool) -> Gathered:
@@ -225,7 +225,7 @@ class Deciding:
         return in_rounds(work, Basis(standing_hold(work)), decide)
 
     def _decide_by_keys(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
-        """Fold the many rows of a window in shares of keys; None: they must be folded all at once."""
+        """Fold the rows of a big window in shares of keys. Return None if all rows must be folded at once."""
         if not is_big(work):
             return None
         parted = cache(lambda: part(work, self._window))
@@ -244,7 +244,7 @@ class Deciding:
             return None
 
     def _decide_in_tasks(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
-        """Fold the rows of a big window by tasks; None: the rows must come to the driver."""
+        """Fold the rows of a big window by tasks. Return None if the rows must be folded in the driver."""
         if not work.batches or not all(isinstance(batch.source, RemoteRows) for batch in work.batches):
             return None
 
@@ -270,7 +270,7 @@ class Deciding:
         return fold_in_tasks(of, parts, self._window, self._exchange, self._left)
 
     def _plain(self, of: Round) -> Plain | None:
-        """How to vectorize the rows of a round; None: they are not plain."""
+        """Return how tasks fold the rows of a round as columns; None if the rows are not plain."""
         batches, first = of.work.batches, of.work.batches[0].first
         if of.bounds.hold is not None or any(event.keys != first.keys for b in batches for event in b.sample):
             return None
@@ -284,7 +284,10 @@ class Deciding:
         return Plain(wires[:1], Alike(first.keys or (), first.types), parted)
 
     def _decide_once(self, work: TableReplay, table: GoldTable, basis: Basis, gathered: EventsOf) -> ReplayPlan | Basis:
-        """One round: fold what is below the hold; statements, their order, or rows may result in a lower hold."""
+        """Do one round: fold the events below the hold of `basis`.
+
+        Return the plan, or the basis of the next round if statements, their order or rows result in a lower hold.
+        """
         history, hold = cut(work, basis.hold)
         if hold is not None and hold.position is None:
             return ReplayPlan(history, hold, all_held(work))
@@ -337,7 +340,7 @@ class Deciding:
             return basis.below(work, stop)
 
     def _has_others(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> bool:
-        """Whether gold has other rows than those that, according to the events, left their keys."""
+        """Return whether gold's row of some key is not the row that left this key according to the events."""
         ends = [(key, folded.winners[key]) for key in folded.touched]
         left = {key for key, end in ends if end.row is None and (end.may_be_over or end.leaving_row is not None)}
         matching = None if table.is_empty else partial(self._rows.matching, table.name)

@@ -1,4 +1,4 @@
-"""One round of deciding about a table: fold events by shares, and compare them with gold's rows of their keys."""
+"""One round of a decision about a table: fold its events in shares, and compare the result with gold's rows."""
 
 from collections.abc import Callable, Collection
 from collections.abc import Sequence as Seq
@@ -40,9 +40,10 @@ from retable.schema_history.history import Hold
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """The result of all shares: the change, or the lowest `hold` by rows, with the `late` ones among these rows.
+    """The result of a round: the change of gold, or the first `hold` by rows of a share, or the first `failure`.
 
-    `folded` has the counts of all events; the states of keys stay with their shares or, `left`, with tasks.
+    `late` are the rows that caused the hold, if retention dropped rows before them. `folded` has the counts of all
+    events, but not the states of keys: these are in `shares` or, if tasks folded the rows, in `left`.
     """
 
     folded: Folded
@@ -55,13 +56,13 @@ class Outcome:
     left: LeftRows | None = None
 
     def stop(self, folded: Folded, late: list[RowEvent]) -> None:
-        """Take the hold of a share's rows if it is the first hold, or if its row arrived before the present one's."""
+        """Use the hold of a share, unless the row of the present hold has an earlier position."""
         by, before = folded.stopped_by, self.stopped_by
         if self.hold is None or (by is not None and before is not None and by.arrival < before.arrival):
             self.hold, self.late, self.stopped_by = folded.hold, late, by
 
     def change(self) -> Change:
-        """The change of all shares; raises the failure of a share."""
+        """Return the change of all shares. Raise the failure of a share, if there is one."""
         if self.failure is not None:
             raise self.failure
         assert self.evolved is not None
@@ -70,7 +71,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """The inputs of one round; `complete`: it has all events of the table."""
+    """The inputs of one round. `complete` is True if it has all events of the table."""
 
     work: TableReplay
     table: GoldTable
@@ -83,12 +84,12 @@ class Round:
     complete: bool
 
     def of_shards(self) -> "list[Round]":
-        """The round split by the source tables that go into one; a single table has one round."""
+        """Return one round for each source table of the gold table, with the rows of this source table."""
         labels = dict.fromkeys(batch.shard for batch in self.work.batches)
         return [replace(self, work=self.work.of_shard(label)) for label in labels]
 
     def fold(self) -> Outcome:
-        """Fold the shares, and compare each with gold unless rows of a share stop the table."""
+        """Fold the shares. Compare each share with gold, unless rows of a share hold the table."""
         outcome = Outcome(folded=Folded())
         for fold in self.found.folds(self.key_changes, self.reader, self.bounds):
             self._fold_share(fold, outcome)
@@ -116,7 +117,7 @@ class Round:
         outcome.folded.add(folded)
 
     def evolve(self) -> Change:
-        """The change of gold's columns, and the truncations that delete rows before other changes."""
+        """Return the change of gold's columns, and the truncations that delete rows before other changes."""
         evolution = evolution_of(self.work, self.table, self.reader, self.names)
         truncations = [] if self.table.is_empty else new_truncations(self.work, self.reader.history)
         defaults = self.reader.defaults if self.table.has_defaults() else {}
@@ -127,7 +128,7 @@ class Round:
         return None if self.complete else owed(self.work, self.reader.history, change.truncations)
 
     def _replacement(self, change: Change, folded: Folded, events: list[RowEvent]) -> Replacement:
-        """The gold rows of the folded keys that are deleted, and the new rows."""
+        """Return which of gold's rows are deleted for the folded keys, and the new rows."""
         work, reader, standing = self.work, self.reader, list[CurrentRow]()
         if not work.replaces_all:
             matching = None if self.table.is_empty else partial(self.rows.matching, self.table.name)
@@ -147,9 +148,9 @@ _KEYS_AT_ONCE = 50_000
 def of_other_parts(
     finder: KeyFinder, evolution: Evolution, reader: TableReader, rows: pa.Table, wires: Wires
 ) -> Hashes:
-    """The hashes of keys of plain rows that gold has from another partition than these rows.
+    """Return the hashes of those keys of plain rows for which gold has a row from another Kafka partition.
 
-    Raise NotHere if only Spark can find gold's rows.
+    `wires` has the names and types in the message of the columns. Raise NotHere if only Spark can find gold's rows.
     """
     final, added = reader.history.final.columns, {column.id for _, column in evolution.adds}
     if not rows.num_rows or any(final[at].id in added for at in reader.key_columns):
@@ -167,7 +168,7 @@ def of_other_parts(
 def are_of_other_parts(
     store: RowStore, table: GoldTable, evolution: Evolution, reader: TableReader, rows: pa.Table, wires: Wires
 ) -> bool:
-    """Whether gold has, or may have, a key of plain rows from another partition than these rows."""
+    """Return whether gold has, or may have, a row with a key of these plain rows from another Kafka partition."""
     try:
         return not table.is_empty and bool(
             of_other_parts(store.key_finder(table.name), evolution, reader, rows, wires).size
@@ -177,7 +178,7 @@ def are_of_other_parts(
 
 
 def _spoken(rows: pa.Table, reader: TableReader, wires: Wires) -> pa.Table:
-    """The keys that plain rows have, or have left, each with its hash and the partition of its row."""
+    """Return the new and old keys of plain rows, each with its hash and the Kafka partition of its row."""
     keys, moved, left = read_keys(rows, reader, wires)
     mine = keys.append_column("hash", pa.array(hashes_of(rows))).append_column("part", rows["part"])
     old, part = hashes_of(rows, "old_key_hash")[moved], rows["part"].take(pa.array(moved))
@@ -187,15 +188,15 @@ def _spoken(rows: pa.Table, reader: TableReader, wires: Wires) -> pa.Table:
 
 
 Matching = Callable[[Columns, list[int], list[Values]], list[CurrentRow]]
-"""Gives gold's rows that have some values in some columns (`RowStore.matching`)."""
+"""Returns gold's rows with given values in given columns (`RowStore.matching`)."""
 
 
 def standing_rows(
     matching: Matching | None, evolution: Evolution, reader: TableReader, touched: Collection[tuple[object, ...]]
 ) -> list[CurrentRow]:
-    """Gold's rows of the touched keys, as rows of the final schema; a new column has its default.
+    """Return gold's rows of the touched keys, as rows of the final schema. A new column has its default.
 
-    Without `matching`, gold has no rows.
+    `matching` finds gold's rows; it is None if gold has no rows.
     """
     final = reader.history.final.columns
     added = {column.id for _, column in evolution.adds}

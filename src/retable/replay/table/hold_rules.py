@@ -1,4 +1,4 @@
-"""Which hold stops a table: one that exists, one by a statement, or one by rows without a defined order."""
+"""Rules that decide which hold stops a table: an existing one, or a new one because of a statement or of rows."""
 
 from collections.abc import Iterable, Set
 
@@ -21,14 +21,18 @@ from retable.schema_history.shards.parts import SHARD_ID, shard_of
 REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold release TABLE --retry --reason ..."
 REMEDY_LATE = REMEDY_MOVED = "retable rebuild TABLE --reason ..."
 MOVED = "MOVED"
-"""The code of a hold for rows that the settings, or a RENAME, take from the table or give to it."""
-ORDER_REASON = "rows and this statement came in several partitions: it is not known which came first"
+"""The code of a hold of a table that lacks rows, or has too many, because the settings or a RENAME move them."""
+ORDER_REASON = "rows and this statement came in different partitions: it is not known which of them is older"
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
-LATE_ROW = "a row arrived that is older than rows already replayed, and the windows replayed so far lack what it needs"
+LATE_ROW = "a row arrived that is older than rows already replayed, and the replayed windows lack rows that it needs"
 
 
 def standing_hold(work: TableReplay) -> Hold | None:
-    """The hold from before, or the hold by a statement that is older than what gold was built on."""
+    """Return the hold that stops a table before any row is folded; None if there is none.
+
+    It is the present hold, or a hold because of a statement: one that is older than gold's rows, or one that silver no
+    longer has although gold's schema depends on it.
+    """
     if work.clash is not None or work.state is None or work.mode == "rebuild":
         return work.clash
     if work.state.hold is not None and not work.lifts_hold:
@@ -44,22 +48,25 @@ def standing_hold(work: TableReplay) -> Hold | None:
 
 
 def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str]) -> Hold | None:
-    """The hold of a table that lacks rows of other tables (`missing`), or has rows that go to another table now."""
+    """Return the hold of a gold table whose rows do not match the settings or a RENAME any more; None if they do.
+
+    `missing` are other gold tables with rows that belong to this table now.
+    """
     why = None
     if missing:
-        why = f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} rows that go into it now"
+        why = f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} rows that belong to this table now"
     elif state is not None and (left := state.shards.keys() - history.identities):
         names = sorted(str(state.shards[identity].table) for identity in left)
-        why = f"it has rows of {', '.join(names)}, which go to another table now"
+        why = f"it has rows of {', '.join(names)}, which belong to another gold table now"
     elif state is not None and state.shards and state.columns and all(c.id != SHARD_ID for c in state.columns):
         why = "its rows do not show which source table they come from"
     return None if why is None else Hold(MOVED, why, None, None, None, REMEDY_MOVED)
 
 
 def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bool:
-    """Whether all rows of a plain batch are newer than all that gold will truncate, and cannot be at a hold.
+    """Return whether a plain batch can be folded as columns: no truncation, key change or hold concerns its rows.
 
-    Those that are not newer than gold's rows are late (`late_marks`).
+    `empty` says whether gold has no rows. The rows may still be older than gold's rows (`late_marks`).
     """
     history, state, first = work.history, work.state, batch.first.sequence
     own = history.of(batch.shard)
@@ -88,7 +95,7 @@ def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bo
 
 
 def are_of_one_part(work: TableReplay, batches: Iterable[RowBatch]) -> bool:
-    """Whether the rows of each shard come from one partition: those of gold and those of the batches."""
+    """Return whether all rows of each shard, in gold and in the batches, come from one Kafka partition."""
     parts = {event.part or "" for batch in batches for event in batch.sample}
     shards = {shard_of(part) for part in parts}
     if work.state is not None and not work.replaces_all:
@@ -97,20 +104,23 @@ def are_of_one_part(work: TableReplay, batches: Iterable[RowBatch]) -> bool:
 
 
 def is_all_late(work: TableReplay, batch: RowBatch) -> bool:
-    """Whether all rows of a plain batch may be older than gold."""
+    """Return whether all rows of a plain batch may be older than gold's rows."""
     state = work.state
     return state is not None and all(is_late(state, event.part, event.sequence) for event in batch.sample)
 
 
 def late_marks(work: TableReplay, batch: RowBatch) -> dict[str, Sequence]:
-    """The high-water marks of the partitions in which rows of a plain batch may be older than gold."""
+    """Return the high-water marks of the Kafka partitions in which rows of a plain batch may be older than gold's."""
     state = work.state
     late = () if state is None else (e for e in batch.sample if is_late(state, e.part, e.sequence))
     return {} if state is None else {event.part or "": state.high_water[event.part or ""] for event in late}
 
 
 def lifted_from(work: TableReplay) -> Sequence | None:
-    """The position from which a table with a lifted hold must look at events; None: all, as settings changed."""
+    """Return the position from which the events of a table with a lifted hold can change gold.
+
+    None means all events: no hold is lifted, the table has shards, or the settings changed.
+    """
     if work.state is None or work.state.hold is None or not work.lifts_hold or work.history.shards:
         return None
     done = work.state.applied
@@ -119,7 +129,10 @@ def lifted_from(work: TableReplay) -> Sequence | None:
 
 
 def touched_from(folded: Folded, position: Sequence | None) -> set[tuple[object, ...]]:
-    """The keys of events from a position on, and the keys that these need of gold; all keys without a position."""
+    """Return the touched keys with an event at or after a position, and the keys of gold's rows that these need.
+
+    If the position is None, return all touched keys.
+    """
     if position is None:
         return folded.touched
     latest = folded.winners | folded.latest
@@ -129,9 +142,10 @@ def touched_from(folded: Folded, position: Sequence | None) -> set[tuple[object,
 
 
 def is_behind(work: TableReplay, hold: Hold) -> bool:
-    """Whether gold already has rows above a new hold: then the table stops as it is, and only a rebuild goes back.
+    """Return whether gold already has rows at or above the position of a new hold.
 
-    The position of a row of one partition does not compare with rows of other partitions.
+    Then the table stops in its present state, and only a rebuild can remove these rows. If a row of a Kafka partition
+    is the cause of the hold, only rows of the same partition are compared.
     """
     if work.state is None or work.mode == "rebuild" or hold.is_same(work.state.hold) or hold.position is None:
         return False
@@ -144,21 +158,21 @@ def is_behind(work: TableReplay, hold: Hold) -> bool:
 
 
 def late_hold(hold: Hold) -> Hold:
-    """A hold below rows that gold has: the table stops as it is."""
+    """Return the hold for a cause that is older than gold's rows: the table stops in its present state."""
     what = LATE_ROW if hold.code == RowMissing.code else LATE_REASON
     return Hold("LATE_CHANGE", f"{what} ({hold.reason})", None, hold.part, hold.statement, REMEDY_LATE)
 
 
 def ordering_hold(work: TableReplay, history: TableHistory, events: list[RowEvent]) -> Hold | None:
-    """The hold at a change that has no order against rows of another partition, or against gold's rows.
+    """Return the hold at a schema change whose order relative to `events` or to gold's rows is not known.
 
-    A statement that holds the table is not such a change.
+    None if there is no such schema change. A statement that already holds the table is not considered.
     """
     return ordering_hold_at(work, history, {(event.part, event.sequence.epoch) for event in events})
 
 
 def ordering_hold_at(work: TableReplay, history: TableHistory, places: Set[tuple[str | None, int]]) -> Hold | None:
-    """The same for rows of these partitions, each with a source epoch."""
+    """Return the hold as `ordering_hold` does, for rows of these Kafka partitions, each with a source epoch."""
     if work.state is not None and work.mode != "rebuild":
         places = places | {(part or None, high_water.epoch) for part, high_water in work.state.high_water.items()}
     stop = history.hold.position if history.hold is not None else None
@@ -177,7 +191,10 @@ def ordering_hold_at(work: TableReplay, history: TableHistory, places: Set[tuple
 
 
 def cut(work: TableReplay, hold: Hold | None) -> tuple[TableHistory, Hold | None]:
-    """The history below a hold, and the hold that stops it there: an earlier statement may stop it, too."""
+    """Return the history of a table up to a hold, and the hold that stops it.
+
+    It is another hold than `hold` if an earlier statement holds the table, or if gold has rows above the hold.
+    """
     if hold is not None and hold.position is None:
         return work.history, hold
     history = work.history if hold is None else work.history.until(hold)
@@ -186,9 +203,9 @@ def cut(work: TableReplay, hold: Hold | None) -> tuple[TableHistory, Hold | None
 
 
 def schema_hold(history: TableHistory, error: TableError) -> Hold:
-    """The hold for a schema that gold cannot have: at the statement that made it, or without a position.
+    """Return the hold for a schema that gold cannot have: at the statement that is the cause, or without a position.
 
-    Settings with an impossible partition spec also hold the table as it is.
+    If the partition spec in the settings is impossible, the hold has no position.
     """
     if isinstance(error, PartitionUnfit):
         return Hold(error.code, error.message, None, None, None, REMEDY_PARTITION)
@@ -203,7 +220,7 @@ def schema_hold(history: TableHistory, error: TableError) -> Hold:
 def cast_or_schema_hold(
     history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: list[RowEvent]
 ) -> Hold | None:
-    """The hold at a type change that is not exact for the values of rows, or that no value can follow."""
+    """Return the hold at a type change that is not exact for values of rows, or that gold cannot have; or None."""
     try:
         return cast_hold(history, reader, key_changes, events)
     except TableError as error:
@@ -211,7 +228,10 @@ def cast_or_schema_hold(
 
 
 def stop_of(work: TableReplay, error: TableError) -> Sequence | None:
-    """Where a failure stops a table: below the window or, in a rebuild, the failed row (None: the whole table)."""
+    """Return the position at which a failure stops a table; None if the whole table stops in its present state.
+
+    It is the lowest position of the window's events or, in a rebuild, the position of the row that failed.
+    """
     if isinstance(error, LateChange | BehindHorizon | PartitionUnfit):
         return None
     if work.mode == "rebuild":

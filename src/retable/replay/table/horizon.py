@@ -1,4 +1,4 @@
-"""Replay a table of which retention has dropped rows: gold's rows represent them, and nothing is guessed."""
+"""Replay a table after retention dropped some of its rows from silver: gold's rows represent the dropped rows."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,7 @@ _SHOWN = 3
 
 
 class UndecidedRows(Exception):
-    """Rows came with sequences below the horizon, and their result is not known."""
+    """Rows have sequences below the retention floor, and their result in gold is not known."""
 
     def __init__(self, events: list[RowEvent]) -> None:
         super().__init__(f"{len(events)} rows")
@@ -30,18 +30,24 @@ class UndecidedRows(Exception):
 
 
 def retention_floor(state: GoldState | None, history: TableHistory) -> RetentionFloor | None:
-    """What silver no longer has of the rows that count, under a history."""
+    """Return which rows of a table retention dropped, without rows below its last truncation; None if none."""
     return None if state is None or state.floor is None else state.floor.above(history.truncated_at)
 
 
 def check_whole(gold: str, state: GoldState | None, history: TableHistory, dropped: RetentionFloor | None) -> None:
-    """NotKept if rows that count were dropped, of a table or of what goes into it now: it cannot be built again."""
+    """Raise NotKept if a table cannot be built again, because retention dropped rows of it.
+
+    `dropped` is the floor of rows that are in other gold tables and belong to this table now.
+    """
     if (floor := retention_floor(state, history) or dropped) is not None:
         raise not_kept(gold, floor, "it cannot be built again from the rows that are left")
 
 
 def not_kept(gold: str, floor: RetentionFloor, what: str) -> NotKept:
-    """The error with what a table's horizon forbids, and what remains possible."""
+    """Return the error for an action that is not possible, because silver no longer has all rows of a table.
+
+    `what` says which action is not possible.
+    """
     some = sorted(floor.dropped.items())[:_SHOWN]
     ends = ", ".join(f"{last} of {part}" if part else str(last) for part, last in some)
     return NotKept(
@@ -52,18 +58,24 @@ def not_kept(gold: str, floor: RetentionFloor, what: str) -> NotKept:
 
 
 def remembered(state: GoldState | None) -> tuple[InferredColumn, ...]:
-    """The undeclared columns of gold, if the rows that have them may be dropped."""
+    """Return the undeclared columns of gold, if retention may have dropped the rows that showed them; else none."""
     return () if state is None or state.floor is None else state.inferred
 
 
 def older(work: TableReplay, needed: LateKeys | None) -> list[RowEvent]:
-    """The events of other windows that a fold may use: gold represents those below the floor."""
+    """Return the events of other windows that a fold may use: those above the retention floor.
+
+    `needed` limits them to some keys; None means all keys.
+    """
     floor = retention_floor(work.state, work.history)
     return [event for event in work.older(needed) if floor is None or not floor.covers(event.part, event.sequence)]
 
 
 def split_accounted(work: TableReplay, events: list[RowEvent]) -> tuple[list[RowEvent], list[RowEvent]]:
-    """The events to fold and, if a hold is lifted, those that gold already has: newer rows may be gone."""
+    """Return the events to fold, and the events whose result gold already has and which must not be folded.
+
+    The second list is empty unless a hold is lifted and retention dropped rows.
+    """
     floor = retention_floor(work.state, work.history) if work.lifts_hold else None
     if floor is None:
         return events, []
@@ -75,19 +87,20 @@ def split_accounted(work: TableReplay, events: list[RowEvent]) -> tuple[list[Row
 
 
 def count_accounted(folded: Folded, events: Iterable[RowEvent], bounds: Bounds) -> None:
-    """Count the rows that gold already has as superseded, unless they do not count."""
+    """Add verdicts for events whose result gold already has: `superseded`, unless `bounds` gives another verdict."""
     for event in events:
         folded.verdicts[event.ordinal, bounds.verdict(event) or "superseded"] += event.counted
 
 
 def check_key(state: GoldState, reader: TableReader) -> None:
-    """BehindHorizon if the settings give another key: gold does not have the dropped rows by this key."""
+    """Raise BehindHorizon if the key is not the key of gold's rows: silver lacks rows to build gold by the new key."""
     known = {column.name: column.id for column in state.columns}
     now = [reader.columns[at].id for at in reader.key_columns]
     if sorted(known.get(name, "") for name in state.keys) != sorted(now):
         raise BehindHorizon(
-            f"its key is ({', '.join(reader.keys)}) now and was ({', '.join(state.keys)}), but silver no longer has "
-            f"all of its rows (retention.silver); set the former key in the settings, then --retry, or take a baseline"
+            f"the key of the table is ({', '.join(reader.keys)}) now and was ({', '.join(state.keys)}), but silver no "
+            f"longer has all of its rows (retention.silver); set the former key in the settings, then --retry, or take "
+            f"a baseline"
         )
 
 
@@ -101,10 +114,11 @@ def settle(
     bounds: Bounds,
     waiting: Mapping[str, str],
 ) -> None:
-    """Remove from a fold what gold knows better. UndecidedRows has the rows that silver and gold cannot decide.
+    """Remove from `folded` the keys whose rows in gold are newer than the late `events` below the floor.
 
     Gold's row of a key represents all of its dropped rows: an older gold row is replaced, a newer one stays. If rows
-    may be partial, a newer gold row decides nothing. `waiting` are the halves that wait in gold's state.
+    may be partial, a newer gold row decides nothing. `waiting` are the halves of updates that wait in gold's state.
+    Raise UndecidedRows with the rows whose result neither silver nor gold shows.
     """
     found = list(events)
     late = [
@@ -141,7 +155,7 @@ def settle(
 
 
 def _keys_of(event: RowEvent, reader: TableReader) -> tuple[Key, ...]:
-    """The keys that an event touches, with the key of its new row last; none if it cannot be read."""
+    """Return the keys that an event changes, the key of its new row last; empty if the event cannot be read."""
     try:
         action = reader.read(event)
     except (MessageError, TableError):
@@ -150,7 +164,7 @@ def _keys_of(event: RowEvent, reader: TableReader) -> tuple[Key, ...]:
 
 
 def _supersede(folded: Folded, keys: set[Key], late: list[tuple[RowEvent, tuple[Key, ...]]]) -> None:
-    """Leave these keys as gold has them, and count their changes as superseded."""
+    """Leave gold's rows of these keys unchanged, and count their events as superseded."""
     left = set(keys)
     for event, touched in sorted(late, key=lambda each: each[0].arrival):
         last = touched[-1] if touched else None
@@ -162,7 +176,7 @@ def _supersede(folded: Folded, keys: set[Key], late: list[tuple[RowEvent, tuple[
 
 
 def stopping(floor: RetentionFloor | None, hold: Hold, events: Iterable[RowEvent], bounds: Bounds) -> list[RowEvent]:
-    """The rows that brought a hold, if rows before them may be gone."""
+    """Return the rows that caused a hold and are below the retention floor, so earlier rows may be missing."""
     here = (event for event in events if event.counted and event.sequence == hold.position)
     if floor is None:
         return []
@@ -172,7 +186,10 @@ def stopping(floor: RetentionFloor | None, hold: Hold, events: Iterable[RowEvent
 def left_or_held(
     work: TableReplay, undecided: list[RowEvent], left: LeftOut, hold: Hold | None
 ) -> tuple[Hold | None, LeftOut]:
-    """The next step for undecided rows: leave them out if a person decided so, else hold the table."""
+    """Return the next hold, and the rows to leave out, after rows were found that cannot be decided.
+
+    Leave the rows out if a person decided this for their windows. Otherwise hold the table.
+    """
     said = [text for _, _, text in work.history.skipped if text is not None and text.startswith(BEHIND)]
     until = max((text.removeprefix(BEHIND) for text in said), default="")
     if any(work.windows[event.ordinal] > until for event in undecided):
@@ -181,22 +198,23 @@ def left_or_held(
 
 
 def _hold_behind(work: TableReplay, undecided: list[RowEvent]) -> Hold:
-    """The hold of a table at undecided rows: it stops as it is."""
+    """Return the hold for undecided rows: the table stops in its present state."""
     first = min(undecided, key=lambda event: event.arrival)
     came = work.windows[first.ordinal]
     reason = (
         f"{len(undecided)} rows came in {came}, the first with the sequence {first.sequence}; silver no longer has the "
-        f"table's rows up to there (retention.silver), and gold does not show the result of the new rows: they may "
-        f"belong to rows that were deleted since"
+        f"table's rows up to this sequence (retention.silver), and gold does not show the result of the new rows: they "
+        f"may belong to rows that the source deleted later"
     )
     return Hold(BehindHorizon.code, reason, None, first.part, row_text(first), REMEDY_BEHIND)
 
 
 # --- what needs all rows -----------------------------------------------------------------------------------------
 def without_rewriting(work: TableReplay, why: RewriteNeeded, decide: Callable[[TableReplay], ReplayPlan]) -> ReplayPlan:
-    """Stop a table below the statement that would rewrite all of its rows, as silver no longer has them all.
+    """Hold a table before the statement that needs all of its rows to be written again: silver no longer has them all.
 
-    If no statement of this run is the cause, the table stops as it is.
+    `why` says why this is needed, and `decide` decides about the table with a hold. If no statement of this run is the
+    cause, the table stops in its present state.
     """
     where = "`retable plan` says which windows left it out" if isinstance(why, RowsMissing) else "retention.silver"
     reason = f"all of its rows must be written again ({why}), but silver does not have all of them ({where})"

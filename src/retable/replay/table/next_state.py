@@ -1,4 +1,4 @@
-"""The state of gold after a replay: the former state, and what this run replayed."""
+"""Compute the state of a gold table after a replay, from the state before it and what this run replayed."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ DROP_TAG = "retable_dropped_"
 
 
 def drop_tag(work: TableReplay, history: TableHistory, empty: bool) -> str | None:
-    """The tag for gold's last snapshot before the source dropped the table; None if there is nothing to keep."""
+    """Return the tag for gold's last snapshot before the source dropped the table; None if no tag is needed."""
     if work.state is None or empty:
         return None
     before = work.state.truncated_at
@@ -32,7 +32,10 @@ def drop_tag(work: TableReplay, history: TableHistory, empty: bool) -> str | Non
 def _pending(
     work: TableReplay, folded: Folded, before: Mapping[str, str], truncated_at: Sequence | None
 ) -> dict[str, str]:
-    """The halves that wait, with their windows: former ones that are not settled, voided or skipped, and new ones."""
+    """Return the halves of updates that wait for their other halves, by sequence, each with its window.
+
+    `before` are those of the former state. They wait no longer if they are settled, skipped or below `truncated_at`.
+    """
     settled = {pair[:2] for pair in folded.settled} | {place[:2] for place, _, _ in work.history.skipped}
     waiting = {text: window for text, window in before.items() if parse_sequence(text)[:2] not in settled}
     waiting |= {str(event.sequence): work.windows[event.ordinal] for event in folded.pending}
@@ -42,7 +45,7 @@ def _pending(
 
 
 def new_truncations(work: TableReplay, history: TableHistory) -> Truncations:
-    """The truncations that gold does not know yet."""
+    """Return the truncation points that were not applied to gold yet."""
     state = work.state
     if history.shards:
         known = {} if state is None else {identity: shard.truncated_at for identity, shard in state.shards.items()}
@@ -58,7 +61,7 @@ def new_truncations(work: TableReplay, history: TableHistory) -> Truncations:
 
 
 def is_emptied(work: TableReplay, history: TableHistory) -> bool:
-    """Whether a truncation that gold does not know yet leaves none of its rows."""
+    """Return whether a truncation that was not applied to gold yet removes all of gold's rows."""
     state, truncated_at = work.state, history.truncated_at
     if state is None or truncated_at is None or history.shards or not new_truncations(work, history):
         return False
@@ -89,9 +92,9 @@ def gold_columns(
 
 
 def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ...], clashes: int | None) -> GoldState:
-    """The state to commit: the former state and what this run replayed; without a change, only the hold is new.
+    """Return the state to commit to a gold table after this run. If the plan has no change, only the hold is new.
 
-    `clashes` are those after the change; None: as many as before.
+    `clashes` is the number of clashes after the change; None if it is the same as before.
     """
     history, hold = plan.history, plan.hold
     before = work.state
@@ -139,7 +142,7 @@ def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ..
 
 
 def _not_held(work: TableReplay, hold: Hold | None) -> list[tuple[str | None, Sequence]]:
-    """The positions of events that are not held, at least the highest one of each partition."""
+    """Return the positions of events that are not held: at least the highest one of each Kafka partition."""
     if not work.batches or hold is None:
         bounds = Bounds(None, hold)
         return [(event.part, event.sequence) for event in work.events if bounds.verdict(event) is None]
@@ -158,7 +161,7 @@ def _not_held(work: TableReplay, hold: Hold | None) -> list[tuple[str | None, Se
 
 
 def _highest_below(batch: RowBatch, part: str | None, position: Sequence) -> Sequence:
-    """The highest sequence below a position among the rows of a partition; there must be one."""
+    """Return the highest sequence below `position` among the batch's rows of a Kafka partition. There must be one."""
     rows = batch.places()
     own = part if batch.shard is None else source_part(part)
     mine = pc.is_in(rows["part"], pa.array([own], pa.string()))
@@ -167,7 +170,7 @@ def _highest_below(batch: RowBatch, part: str | None, position: Sequence) -> Seq
 
 
 def _floor_below(floor: RetentionFloor | None, work: TableReplay) -> RetentionFloor | None:
-    """The floor of a table that takes no row: what this run leaves out is not in gold."""
+    """Return the floor of a table that this run does not change: the events of this run are not in gold."""
     first = min((event.ordinal for event in work.events if event.counted), default=None)
     return (
         floor

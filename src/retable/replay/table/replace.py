@@ -1,4 +1,4 @@
-"""Decide which rows of gold are deleted and which are added, from values alone."""
+"""Decide which rows of gold are deleted and which rows are added. The code here does no I/O."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -16,9 +16,10 @@ F = TypeVar("F", bound=Exception)
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """`deletes` are keys (or, without a key, whole rows) to delete; `rows` are new, each with its origin.
+    """The rows of gold to delete and the rows to add.
 
-    `debts` is how many more rows of a table without a key were deleted than inserted.
+    `deletes` are keys or, in a table without a key, whole rows. `rows` are the new rows, each with its `Winner`. For a
+    table without a key, `debts` is the number of deleted rows that were not inserted.
     """
 
     deletes: list[Key]
@@ -27,15 +28,16 @@ class Replacement:
 
 
 class EventsMissed(Exception):
-    """Gold has another row of a key than the events that were found for the key show.
+    """The folded events are not all events of their keys, so all events of the table must be folded.
 
-    Gold's row is newer than all of them, as the key has two spellings; or it is not the row that left the key. Or, for
-    a table without a key, gold's state does not show how often rows were inserted and deleted.
+    Gold's row of a key is newer than all folded events, because the key has two spellings. Or gold's row is not the row
+    that left the key according to the events. Or, for a table without a key, the number of deletes without an insert is
+    not known.
     """
 
 
 def is_below(row: CurrentRow, history: TableHistory) -> bool:
-    """Whether a row of gold no longer counts, as its table was emptied since."""
+    """Return whether a row of gold no longer counts, because it is below the last truncation of its table."""
     truncated_at = history.shard_truncations.get(shard_of(row.part) or "") if history.shards else history.truncated_at
     return truncated_at is not None and row.sequence < truncated_at
 
@@ -43,11 +45,13 @@ def is_below(row: CurrentRow, history: TableHistory) -> bool:
 def replace_keys(
     folded: Folded, key_columns: list[int], standing: list[CurrentRow], complete: bool = True
 ) -> Replacement:
-    """Replace the touched keys whose last state differs from gold.
+    """Return the change of gold for the touched keys whose last state differs from gold.
 
-    OrderUndefined: another partition wrote gold's row of a key, and their sequences do not compare. RowMissing: gold
-    lacks the row of a partial image. EventsMissed, unless the fold had all events of the table (`complete`): gold has
-    another row than they show. If there are several failures, `first_failure` is raised.
+    `standing` are gold's rows of these keys. `complete` is True if all events of the table were folded.
+
+    Raise OrderUndefined if gold's row of a key came from another partition and their sequences do not compare. Raise
+    RowMissing if gold lacks the row of a partial image. Raise EventsMissed if gold has another row than the events
+    show, unless they are `complete`. If there are several failures, `first_failure` decides which one is raised.
     """
     present: dict[Key, list[CurrentRow]] = defaultdict(list)
     for row in standing:
@@ -78,16 +82,21 @@ def replace_keys(
 
 
 def _check_order(winner: Winner, old: list[CurrentRow], complete: bool) -> None:
-    """Raise unless gold's rows of a key are those that its last state replaces."""
+    """Raise OrderUndefined or EventsMissed if the last state of a key cannot replace gold's rows `old` of this key."""
     for row in old:
         if not follows(winner.part, winner.sequence, row.part, row.sequence):
-            raise OrderUndefined(f"partitions {row.part} and {winner.part} both write the same key")
+            raise OrderUndefined(
+                f"partitions {row.part} and {winner.part} both have changes of one key: their order is not known"
+            )
     if not complete and any(row.sequence > winner.sequence or winner.took_another(row.values) for row in old):
         raise EventsMissed
 
 
 def first_failure(one: F | None, other: F) -> F:
-    """Which of two failures counts: one that more events may settle, or else a hold; the choice is deterministic."""
+    """Return the failure that decides: EventsMissed and the like have priority over a TableError, which is a hold.
+
+    The result does not depend on the order of the two failures.
+    """
     return other if one is None else min(one, other, key=_rank)
 
 
@@ -98,7 +107,7 @@ def _rank(failure: Exception) -> tuple[bool, bool, Sequence, str]:
 
 
 def _base(winner: Winner, key: Key, present: dict[Key, list[CurrentRow]]) -> Values:
-    """Gold's row that has the missing columns of a partial image; RowMissing if gold has none."""
+    """Return gold's row that has the missing columns of a partial image. Raise RowMissing if gold has no such row."""
     if not (rows := present.get(key, [])):
         what = f"a change contains only some columns of the row {key!r}, and gold does not have this row"
         raise RowMissing(what, at=winner.sequence)
@@ -106,16 +115,17 @@ def _base(winner: Winner, key: Key, present: dict[Key, list[CurrentRow]]) -> Val
 
 
 def replace_newer(folded: Folded) -> Replacement:
-    """Replace the touched keys, whatever gold has for them: all of it is older."""
+    """Return the change of gold for all touched keys. Gold's rows need not be read, because all of them are older."""
     winners = [(folded.winners[key], key) for key in folded.touched]
     return Replacement([key for _, key in winners], [(w.row, w) for w, _ in winners if w.row is not None])
 
 
 def replace_bag(folded: Folded, standing: list[CurrentRow], debts: int | None) -> Replacement:
-    """Bring the number of each touched row to its count; a debt, rows deleted that were not inserted, leaves none.
+    """Return the change of gold that brings each touched row of a table without a key to its count.
 
-    The counts are of all events of the table or, if `debts` are given, added to those of gold, which had that many
-    debts. EventsMissed if such a debt may be of a row that comes now.
+    If `debts` is None, the counts are of all events of the table. Otherwise they are added to the numbers of gold's
+    rows, and `debts` is the number of deletes for which no insert has come. A row with a negative count is not in gold.
+    Raise EventsMissed if one of these deletes may be of a row that is inserted now.
     """
     present = Counter(row.values for row in standing)
     # A row is touched but not counted if all of its changes are redeliveries of others.

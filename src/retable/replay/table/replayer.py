@@ -1,4 +1,4 @@
-"""Replay one table: write what was decided where readers do not see it, then publish it."""
+"""Replay one table: decide the changes, write them where readers do not see them, then publish them."""
 
 from collections.abc import Callable
 
@@ -29,7 +29,7 @@ _ATTEMPTS = 5
 
 
 class TableReplayer:
-    """Replay tables through one Spark session."""
+    """Replays tables with one Spark session, one table at a time."""
 
     def __init__(
         self, catalog: GoldCatalog, rows: RowStore, run_id: str, window: str, on_progress: Callable[[str], None]
@@ -42,7 +42,10 @@ class TableReplayer:
         self._deciding = Deciding(rows, window, on_progress)
 
     def replay(self, work: TableReplay, location: Callable[[], str]) -> ReplayResult:
-        """Decide, expand, write on a branch, publish; write nothing if gold already has this content."""
+        """Decide the changes of a table, write them and publish them. Write nothing if gold already has this content.
+
+        `location` returns a storage location for a new table.
+        """
         table = self._load(work, location)
         try:
             work, plan = self._deciding.decide(work, table)
@@ -51,7 +54,7 @@ class TableReplayer:
             self._deciding.forget()
 
     def hold(self, work: TableReplay, hold: Hold, location: Callable[[], str]) -> ReplayResult:
-        """Hold a table as it is, without reading its rows."""
+        """Hold a table in its present state, without reading its rows."""
         table = self._load(work, location)
         return self._committed(work, table, ReplayPlan(work.history, hold, all_held(work)))
 
@@ -71,7 +74,10 @@ class TableReplayer:
         )
 
     def _commit(self, work: TableReplay, table: GoldTable, plan: ReplayPlan) -> tuple[GoldState, bool]:
-        """Write and publish; if only the files of gold have changed meanwhile, write the same decision again."""
+        """Write and publish the plan. Return the new state of gold, and whether there was anything to write.
+
+        If another process compacted gold's files meanwhile, write the same plan again.
+        """
         for left in reversed(range(_ATTEMPTS)):
             clashes = self._write(work, table, plan, is_first=left == _ATTEMPTS - 1)
             columns, evolution = () if work.state is None else work.state.columns, None
@@ -93,7 +99,10 @@ class TableReplayer:
         return state, True
 
     def _load(self, work: TableReplay, location: Callable[[], str]) -> GoldTable:
-        """Load the table as it was when its state was read, or create it; Fenced if another run came between."""
+        """Load the table, or create it. Raise Fenced if its state is not the one that was read before.
+
+        Raise TableError if there is another table with this name.
+        """
         table = self._catalog.load(work.gold)
         if table is None and work.state is None:
             parts = [event.part for event in work.events] + [change.part for change in work.history.changes]
@@ -103,7 +112,8 @@ class TableReplayer:
         is_foreign = table is not None and there is None and not table.is_empty
         if is_foreign or (there is not None and (there.source, there.identity) != (work.source, work.history.identity)):
             raise TableError(
-                f"{work.gold} is not the table of {work.history.name} of this source; move it away, then replay again"
+                f"{work.gold} already exists, but it is not the gold table of {work.history.name} of this source; "
+                f"rename or drop it in the catalog, then replay again"
             )
         if table is None or there != work.state:
             raise Fenced(f"{work.gold}: another writer committed first; run this window again", table=work.gold)
@@ -111,9 +121,9 @@ class TableReplayer:
 
     # --- writing -------------------------------------------------------------------------------------------------
     def _write(self, work: TableReplay, table: GoldTable, plan: ReplayPlan, is_first: bool) -> int | None:
-        """Expand, then write deletes and new rows where readers do not see them; give gold's clashes after it.
+        """Add columns, then write deletes and new rows where readers do not see them.
 
-        None if no row changes, and the clashes are as many as before.
+        Return the number of gold's clashes after it. Return None if no row changes and this number stays the same.
         """
         history, change = plan.history, plan.change
         if change is None:
@@ -151,7 +161,7 @@ class TableReplayer:
     def _row_change(
         self, table: GoldTable, plan: ReplayPlan, change: Change, columns: Columns
     ) -> RowChange | RemoteChange:
-        """The deleted and new rows, under the names that columns have in gold now."""
+        """Return the deleted and new rows. Columns have the names that they have in gold now."""
         on = key_columns(plan.history, plan.keys) or list(range(len(columns)))
         drops = change.evolution.drops
         dropped = [(name, kind) for _, name, kind in table.fields() if name in drops and kind is not None]
@@ -168,7 +178,10 @@ class TableReplayer:
     def _clashes_after(
         self, work: TableReplay, table: GoldTable, gone: pa.Table, rows: pa.Table, key: list[str]
     ) -> int:
-        """The clashes of gold after the rows of these keys are deleted and the new rows are added."""
+        """Return the number of gold's clashes after the rows of the keys `gone` are deleted and `rows` are added.
+
+        `key` are the names of the key columns that readers see.
+        """
         if table.is_empty:
             return count_clashes(rows, key)
         before = self._clashes_before(work, table, key)
@@ -176,7 +189,7 @@ class TableReplayer:
         return clashes_after(before, self._rows.of_keys(work.gold, gone.column_names, touched), gone, rows, key)
 
     def _clashes_before(self, work: TableReplay, table: GoldTable, key: list[str]) -> int:
-        """The clashes of gold; as long as readers saw the source of each row, none were counted."""
+        """Return the number of gold's clashes. Count them now if readers saw the source table of each row until now."""
         if table.is_empty or work.state is None:
             return 0
         return work.state.clashes if HIDDEN in work.state.keys else self._rows.clashes(work.gold, None, key)
@@ -189,9 +202,9 @@ class TableReplayer:
         change: RowChange | RemoteChange,
         is_empty: bool,
     ) -> str:
-        """Delete and append in separate commits on a branch, if one snapshot cannot have both.
+        """Delete and append in separate commits on a branch, and return the name of the branch.
 
-        `is_empty`: gold has no row, or truncations leave none of them.
+        `is_empty` is True if gold has no row, or if truncations remove all of them.
         """
         branch = table.branch(self._run_id)
         if work.replaces_all:

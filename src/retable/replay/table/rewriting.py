@@ -1,4 +1,4 @@
-"""When to write all rows of a table again: gold may have rows that no event of the run can find."""
+"""Rules that decide when all rows of a table must be written again, because the run cannot find some rows in gold."""
 
 from collections import Counter
 
@@ -19,11 +19,15 @@ from retable.schema_history.shards.columns import differs_by_shard
 DROP_IT = "drop the gold table in the catalog; a rebuild then creates it again"
 _READ_ONE_WAY = frozenset({"boolean", "int", "long"})
 _SPELLED_ONE_WAY = frozenset({"decimal", "string"})
-"""These also have only one reading, except in formats whose options decide how numbers are read."""
+"""Values of these types are also read in only one way, except if options of the format decide how numbers are read."""
 
 
 def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names: dict[str, str]) -> Evolution:
-    """The evolution of gold's columns to those of the reader's history."""
+    """Return the change of gold's columns to those of the final schema.
+
+    `names` are the gold names of columns by identity. Raise RewriteNeeded, LateChange or PartitionUnfit if gold's
+    columns cannot be changed.
+    """
     history = reader.history
     known = () if work.state is None else work.state.columns
     by_name = work.replaces_all or work.state is None
@@ -35,7 +39,7 @@ def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names
         raise RewriteNeeded(narrower.message) from narrower
     applied = tuple(str(change.position) for change in history.changes if change.status == "applied")
     if work.state is not None and not work.replaces_all and evolution.drops and applied == work.state.changes:
-        raise LateChange(f"late rows show other columns than gold has; gold would lose {evolution.drops[0]!r}")
+        raise LateChange(f"late rows have other columns than gold has; gold would lose {evolution.drops[0]!r}")
     if parting := table.parting().intersection(evolution.drops):
         raise PartitionUnfit(
             f"{work.gold} is partitioned by {min(parting)}, so Iceberg cannot drop this column: {DROP_IT}"
@@ -48,7 +52,7 @@ def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names
 
 
 def check_findable(work: TableReplay, reader: TableReader) -> None:
-    """RewriteNeeded if gold lacks rows, or has rows that were read differently, and no key finds them."""
+    """Raise RewriteNeeded if gold lacks rows, or has rows that were read differently and cannot be found by key."""
     if work.replaces_all or work.retired:
         return
     if work.state is None:
@@ -56,11 +60,11 @@ def check_findable(work: TableReplay, reader: TableReader) -> None:
     if work.state.is_set_back:
         raise _lost(work)("its main branch was set back")
     if work.is_relabelled:
-        raise RewriteNeeded("one of the tables that go into it has another name")
+        raise RewriteNeeded("one of its source tables has another name")
     if work.lifts_hold:
         return
     if work.history.shards and not reader.keys and new_truncations(work, reader.history):
-        raise RewriteNeeded("one of the tables that go into it was truncated, and no key identifies its rows")
+        raise RewriteNeeded("one of its source tables was truncated, and no key identifies the rows of this table")
     if work.state.keys_are_set and not work.keys_are_set and is_rekeyed(work.state, reader):
         raise RewriteNeeded("the settings no longer set its key")
     if not _is_read_otherwise(work):
@@ -70,45 +74,50 @@ def check_findable(work: TableReplay, reader: TableReader) -> None:
     rows = {work.windows[ordinal]: counted.rows for ordinal, counted in counted_of(work).items()}
     for window, (_, before) in work.before.items():
         if rows.get(window, 0) < before.get("rows", 0):
-            raise _lost(work)(f"{window} has {rows.get(window, 0)} rows of it now, and had {before['rows']} before")
+            raise _lost(work)(
+                f"the window {window} has {rows.get(window, 0)} rows of the table now, and had {before['rows']} before"
+            )
 
 
 def _lost(work: TableReplay) -> type[RewriteNeeded]:
-    """The error for rows that gold lacks: if silver does not have all of them, a rewrite would lose them."""
+    """Return the error for rows that gold lacks: RowsMissing if silver lacks rows too, so a rewrite would lose them."""
     return RowsMissing if work.left_out() else RewriteNeeded
 
 
 def _check_alike(work: TableReplay, evolution: Evolution, history: TableHistory) -> None:
-    """RewriteNeeded if columns of several tables are combined differently than in gold's rows."""
+    """Raise RewriteNeeded if the columns of several source tables are combined differently than in gold's rows."""
     if work.replaces_all or work.state is None or not history.shards:
         return
     there = {name for name, _ in evolution.renames} | set(evolution.order)
     known = {column.id: column.default for column in work.state.columns}
     if evolution.adds and evolution.drops:
-        raise RewriteNeeded(f"another column replaced {evolution.drops[0]} in its tables")
+        raise RewriteNeeded(f"another column replaced {evolution.drops[0]} in its source tables")
     final = history.final.columns
     adds = {column.id for _, column in evolution.adds}
     for at, column in enumerate(final):
         if column.id in adds and (differs_by_shard(column) or any(s.has_dropped(at) for s in history.shards)):
-            raise RewriteNeeded(f"older rows of its tables have values in {column.name}")
+            raise RewriteNeeded(f"older rows of its source tables have values in {column.name}")
     if any(to in there for _, to in evolution.renames):
-        raise RewriteNeeded("a column of its tables took the name of another column")
+        raise RewriteNeeded("a column of its source tables got the name of another column")
     if changed := [column.name for column in final if known.get(column.id, column.default) != column.default]:
         raise RewriteNeeded(f"the default of {changed[0]} changed")
 
 
 def check_refused(work: TableReplay, folded: Folded) -> None:
-    """RewriteNeeded if more rows are refused than before: gold may have them, as they were read differently."""
+    """Raise RewriteNeeded if more rows are rejected than before: gold may have rows that were accepted before."""
     if work.retired or not folded.rejects or not _is_read_otherwise(work):
         return
     refused = Counter(work.windows[reject.event.ordinal] for reject in folded.rejects if reject.event.counted)
     known = {window: before.get("rejected", 0) for window, (_, before) in work.before.items()}
     if any(count > known.get(window, 0) for window, count in refused.items()):
-        raise RewriteNeeded("some of its rows are refused now, and were read differently before")
+        raise RewriteNeeded("some of its rows are rejected now, and were read differently before")
 
 
 def is_keyed_otherwise(work: TableReplay, events: list[RowEvent], bounds: Bounds, changed: Sequence) -> bool:
-    """Whether gold's rows do not have the key of `changed` yet, or rows came that are older than this change."""
+    """Return whether gold's rows do not have the newest key yet, or new rows have a former key.
+
+    `changed` is the position of the last statement that changed the key.
+    """
     if work.replaces_all or work.state is None:
         return False
     older = (event for event in events if event.counted and event.sequence <= changed)
@@ -116,9 +125,9 @@ def is_keyed_otherwise(work: TableReplay, events: list[RowEvent], bounds: Bounds
 
 
 def _is_read_otherwise(work: TableReplay) -> bool:
-    """Whether gold has rows of these windows by other settings, or of an earlier decoding.
+    """Return whether gold has rows of these windows that were read with other settings or decoded differently.
 
-    For windows that gold no longer remembers, use the ledger.
+    The state of gold has only its newest windows. For older windows, use the ledger.
     """
     if work.has_all or work.state is None:
         return False
@@ -131,7 +140,7 @@ def _is_read_otherwise(work: TableReplay) -> bool:
 
 
 def is_rekeyed(state: GoldState, reader: TableReader) -> bool:
-    """Whether the reader's key is not the key of gold's rows."""
+    """Return whether the reader's key columns are not the key columns of gold's rows."""
     known = {column.name.lower(): column.id for column in state.columns}
     return {known.get(name.lower(), name) for name in state.keys} != {
         reader.columns[at].id for at in reader.key_columns
@@ -139,7 +148,7 @@ def is_rekeyed(state: GoldState, reader: TableReader) -> bool:
 
 
 def _is_key_read_one_way(reader: TableReader) -> bool:
-    """Whether the key of rows does not depend on the settings for zones, dates, bytes and numbers."""
+    """Return whether the values of the key do not depend on the settings for time zones, dates, bytes and numbers."""
     columns = reader.history.final.columns
     may_vary = find_format(reader.source_format).options_decide_numbers
     one_way = _READ_ONE_WAY if may_vary else _READ_ONE_WAY | _SPELLED_ONE_WAY

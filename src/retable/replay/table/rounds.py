@@ -1,4 +1,4 @@
-"""Make deciding end: if a round makes no progress, it is the last one, and the table is held."""
+"""Decide about a table in rounds. If a round makes no progress, it is the last one, and the table is held."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -22,23 +22,33 @@ _WIDENINGS = 40
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The inputs of a round: the hold below which it folds, the rows left out, and whether it has all events."""
+    """The inputs of a round.
+
+    The round folds events below `hold`, without the rows in `left`. `complete` is True if it has all events of the
+    table.
+    """
 
     hold: Hold | None
     left: LeftOut = frozenset()
     complete: bool = False
 
     def below(self, work: TableReplay, hold: Hold | None) -> "Basis":
-        """The same below another hold; in a table with shards, the holds of several shards are combined."""
+        """Return a basis with another hold. In a table with shards, the hold is combined with the present hold."""
         return replace(self, hold=together(self.hold, hold) if work.history.shards else hold)
 
     def without(self, work: TableReplay, undecided: list[RowEvent], hold: Hold | None) -> "Basis":
-        """The same without undecided rows, or below a hold if these must wait."""
+        """Return a basis that leaves out undecided rows, or that has a hold because these rows must wait.
+
+        `hold` is the hold if the rows are left out.
+        """
         stop, left = left_or_held(work, undecided, self.left, hold)
         return replace(self.below(work, stop), left=left)
 
     def is_nearer_than(self, before: "Basis") -> bool:
-        """Whether it is progress: a lower hold, more rows left out or all events, and no step back."""
+        """Return whether this basis is progress after the basis `before`.
+
+        It is progress if it has a lower hold, leaves out more rows, or has all events, and if none of these goes back.
+        """
         mine, others = self._steps(), before._steps()
         return mine != others and mine[0] <= others[0] and mine[1] >= others[1] and mine[2] >= others[2]
 
@@ -54,11 +64,11 @@ class Basis:
 
 
 def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], ReplayPlan | Basis]) -> ReplayPlan:
-    """Decide about a table, each round with what the previous round found.
+    """Decide about a table in rounds. `decide` returns the plan, or the basis of the next round.
 
-    It ends, because each round makes progress and none goes back. Holds are at statements and rows of the table; their
-    number is limited, and so is the number of rows to leave out. All events are requested once. A round without
-    progress would be repeated without end, so it holds the table as it is.
+    The rounds end, because each one makes progress. Holds are at statements and rows of the table, so their number is
+    limited, and so is the number of rows to leave out. All events are requested only once. If a round makes no
+    progress, the rounds would never end, so the table is held in its present state.
     """
     passed = [first]
     while isinstance(found := decide(passed[-1]), Basis):
@@ -73,14 +83,15 @@ def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], ReplayP
 
 
 def undecided(reason: str) -> Hold:
+    """Return the hold of a table about which rounds decide without end."""
     return Hold(UNDECIDED, reason, None, None, None, REMEDY_UNDECIDED)
 
 
 class Widenings:
-    """How often each undeclared column was found, in the rounds that trace until all columns are known.
+    """Counts how often each undeclared column was found in the rounds that build table histories.
 
-    Such rounds end: names, epochs and tables come from rows and statements, and a column is found again only with a
-    wider type. If a column is found more often than types can widen, its table is `endless`, with the reason.
+    These rounds end when no new column is found. A column is found again only with a wider type. If a column is found
+    more often than types can widen, its table is in `endless`, with the reason, so that the table is held.
     """
 
     def __init__(self) -> None:
@@ -88,7 +99,7 @@ class Widenings:
         self.endless: dict[str, str] = {}
 
     def fresh(self, columns: Iterable[InferredColumn], known: Iterable[InferredColumn]) -> list[InferredColumn]:
-        """The columns that are new for the next round, without those of endless tables."""
+        """Return the columns that are not `known` yet, for the next round, without columns of endless tables."""
         known = list(known)
         found = [column for column in columns if column not in known]
         for column in found:

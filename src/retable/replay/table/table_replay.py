@@ -1,4 +1,4 @@
-"""The work of a run for one table, its plan, and its result."""
+"""What a run replays for one table, the plan of the changes, and the result."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Set
@@ -27,7 +27,7 @@ from retable.schema_history.shards.parts import join_part
 from retable.schema_history.traced import InferredColumn
 
 Truncations = Seq[tuple[str | None, Sequence]]
-"""Truncation points: rows below them do not count. Each is of one shard or, without a shard, of the whole table."""
+"""Truncation points, each with its shard; None instead of a shard means the whole table. Rows below do not count."""
 
 
 Mode = Literal["replay", "resume", "rebuild", "rewrite"]
@@ -41,30 +41,30 @@ class TableReplay:
     gold: str
     history: TableHistory
     state: GoldState | None
-    """The state of the gold table; None: there is no table yet."""
+    """The state of the gold table; None if the table does not exist yet."""
     mode: Mode
-    """`replay`: the events of a window, over gold's rows. `resume`: all events of a table whose hold is lifted, over
-    the rows that it has. `rebuild`: all events, with new rows and a new record. `rewrite`: all events, with new rows
-    under the present record."""
+    """`replay`: fold the events of a window, and change gold's rows. `resume`: fold all events of a table whose hold is
+    lifted, and change gold's rows. `rebuild`: fold all events, replace all rows and start a new state. `rewrite`: fold
+    all events and replace all rows, but keep the present state."""
     lifts_hold: bool = False
-    """Whether the present hold is lifted: in `resume`, and in the `rewrite` that it may become."""
+    """Whether the present hold is lifted. It is in the mode `resume`, also if the mode then changes to `rewrite`."""
     clash: Hold | None = None
-    """Holds the table whatever its rows are."""
+    """A hold that stops the table before any row is folded; None if there is none."""
 
     inferred: tuple[InferredColumn, ...]
     """The undeclared columns."""
     typing: str
-    """The digest of the settings that decide their types."""
+    """The digest of the settings that decide the types of undeclared columns."""
     keys: Callable[[TableHistory], tuple[str, ...]]
-    """The key of the table at the end of a history."""
+    """Returns the key columns of the table at the end of a history."""
     former: Callable[[TableHistory, list[RowEvent]], tuple[FormerKey, ...]]
-    """The former keys of the table."""
+    """Returns the former keys of the table."""
     hashed: bool
-    """Whether silver's key hashes are of the key."""
+    """Whether the key hashes in silver are hashes of the table's key columns."""
     keys_are_set: bool
     """Whether the settings name the key."""
     names: Callable[[TableHistory], dict[str, str]]
-    """The gold names of the final columns, by column identity."""
+    """Returns the gold names of the final columns, by column identity."""
     source_format: str
     rules: ValueRules
     format_version: int = 3
@@ -75,31 +75,32 @@ class TableReplay:
     batches: tuple[RowBatch, ...] = ()
     """The rows of the window, if `events` are only a sample of them (`RowBatch`)."""
     others: Set[str]
-    """The other windows that gold has. A window that waits for its turn is not among them, even if silver has it:
-    otherwise gold would have its rows before its turn."""
+    """The other windows that gold has. A window that is not replayed yet is not among them, even if silver has it:
+    otherwise gold would have its rows too early."""
     older: Callable[[LateKeys | Halves | None], list[RowEvent]]
-    """Fetch events of the same table in these windows: the other halves of updates, those of late keys, or all; the
-    fold needs them if an event is not newer than gold."""
+    """Returns events of the same table in the windows `others`: those of late keys, the other halves of updates, or
+    all events if the argument is None. The fold needs them if an event is not newer than gold's rows."""
     claims: Mapping[TableName, Seq[Claim]]
-    """Which rows of its names are its own: the first span that covers a row decides."""
+    """By table name, whether a row under this name belongs to the table: the first span that covers the row decides."""
     windows: Mapping[int, str]
-    """Windows by ordinal."""
+    """Names of windows by ordinal."""
     ordinals: Mapping[str, int]
-    """Ordinals by window."""
+    """Ordinals of windows by name."""
     applied: Mapping[str, str]
-    """What this run replays, by window: the content of silver, and the settings by which it is read."""
+    """The identity of each window that this run replays: the content of silver, and the settings that read it."""
     before: Mapping[str, tuple[str | None, Mapping[str, int]]]
-    """The identity and the counts of windows in the ledger."""
+    """The identity and the counts of windows that the ledger has for the table."""
     identities: Callable[[], Mapping[str, str]]
-    """The identities that the replayed windows would have now."""
+    """Returns the identities that the already replayed windows would have now."""
     horizon: int
+    """The ordinal of the newest window whose statements are read."""
 
     retired: bool = False
     """Whether the settings leave the table out."""
     left_out: Callable[[], bool] = lambda: False
-    """Whether the settings left it out when some windows were decoded."""
+    """Returns whether the settings left the table out when some windows were decoded."""
     gathered: Mapping[str, str] = field(default_factory=dict)
-    """The gold tables that have rows of it: by identity, what was replayed into them."""
+    """The other gold tables that have rows of this table: by identity, what was replayed into them."""
 
     @property
     def replaces_all(self) -> bool:
@@ -108,16 +109,16 @@ class TableReplay:
 
     @property
     def has_all(self) -> bool:
-        """Whether its events are all events of the table."""
+        """Whether `events` are all events of the table."""
         return self.replaces_all or self.lifts_hold
 
     @property
     def is_relabelled(self) -> bool:
-        """Whether tables that go into it have other names than when their rows were written."""
+        """Whether a source table of this table has another name now than when its rows were written to gold."""
         return self.state is not None and not self.state.has_shards_of(self.history)
 
     def of_shard(self, shard: str | None) -> "TableReplay":
-        """The same for the rows of one of the tables that go into it."""
+        """Return this work with only the rows of one source table, if several source tables go into the gold table."""
         mine = {name: [each.of(shard) for each in claims] for name, claims in self.claims.items()}
         return replace(
             self,
@@ -127,16 +128,16 @@ class TableReplay:
         )
 
     def one_by_one(self) -> "TableReplay":
-        """The same with every row as a separate event."""
+        """Return this work with each row as a separate event in `events`, and without batches."""
         if not self.batches:
             return self
         return replace(self, events=events_of_all(self.batches, self.ordinals), batches=())
 
     def rewritten(self, without: Collection[str] = ()) -> "TableReplay":
-        """The same with all events of the table, so that every row of gold is written again.
+        """Return this work with all events of the table, so that every row of gold is written again.
 
-        Windows whose identity has changed are replayed with it, and counted again, without those in `without`, which
-        are left to a separate run. If the tables that go into it have other names, all windows are replayed.
+        Windows whose identity has changed are counted again, except the windows in `without`, which another run
+        replays. If source tables of this table have other names now, all windows are counted again.
         """
         done = {} if self.state is None else self.state.applied
         found = self.identities().items()
@@ -151,7 +152,10 @@ class TableReplay:
 
 @dataclass(frozen=True, slots=True)
 class ReplayPlan:
-    """The result of the events: the history up to the hold, and the change. No `change`: only the state changes."""
+    """What was decided about a table: the history up to the hold, and the change of gold.
+
+    If `change` is None, only the state of the gold table changes. `keys` are the key columns.
+    """
 
     history: TableHistory
     hold: Hold | None
@@ -162,10 +166,10 @@ class ReplayPlan:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change of gold's columns and rows. Rows below `truncations` are deleted first: all, or those of a shard.
+    """The change of gold's columns and rows. Rows below `truncations` are deleted first.
 
-    `debts` are those of a table without a key after the change (`GoldState.debts`). The rows of a big window are not
-    here: tasks have `left` them.
+    `replacement` and `vectorized` have the deleted and the new rows. If tasks folded a big window, these rows are in an
+    exchange instead (`left`). `debts` is the number after the change, for a table without a key (`GoldState.debts`).
     """
 
     evolution: Evolution
@@ -179,9 +183,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class LeftRows:
-    """The result that tasks left in an exchange: names of deleted keys and of new rows, with their numbers.
+    """The deleted keys (`gone`) and new rows (`rows`) that tasks wrote to an exchange: numbers of rows by name.
 
-    Columns are named by their index, also those of `edges` (`RemoteChange`).
+    Their columns are named by their index, also those of `edges` (see `RemoteChange`).
     """
 
     exchange: Exchange
@@ -190,7 +194,7 @@ class LeftRows:
     edges: pa.Table
 
     def change(self, on: Seq[str], columns: Seq[str], nulls: pa.Schema) -> RemoteChange:
-        """The change of a table whose columns have these names."""
+        """Return the change with gold's column names: `on` for the key, `columns` for the rows, `nulls` for NULLs."""
         return RemoteChange(
             exchange=self.exchange,
             gone=self.gone,
@@ -204,7 +208,7 @@ class LeftRows:
 
 @dataclass(slots=True)
 class WindowCounts:
-    """How many rows of a window were replayed, and their lowest and highest sequence by partition."""
+    """The number of replayed rows of one window, and their lowest and highest sequence by Kafka partition."""
 
     rows: int = 0
     lowest: dict[str, Sequence] = field(default_factory=dict)
@@ -221,7 +225,7 @@ class WindowCounts:
 
 
 def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
-    """The counted rows of a work by window; also windows that had rows before and have none now."""
+    """Return the counts of replayed rows by window ordinal, also for windows that had rows before and have none now."""
     found: dict[int, WindowCounts] = {}
     for event in work.events if not work.batches else ():
         if event.counted:
@@ -247,7 +251,11 @@ def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
 
 @dataclass(slots=True, kw_only=True)
 class ReplayResult:
-    """The result for one table, by window. `wrote`: gold has a new commit; a reader of main now sees `snapshot`."""
+    """The result of a replay for one table.
+
+    `counted` is by window ordinal, and `applied` has the identities of the replayed windows. `wrote` is True if gold
+    has a new commit. A reader of main now sees `snapshot`.
+    """
 
     gold: str
     state: GoldState
@@ -261,13 +269,13 @@ class ReplayResult:
 
 
 def all_held(work: TableReplay) -> Folded:
-    """Count every event as held."""
+    """Return a fold in which every event of the work is held."""
     rows = {ordinal: counted.rows for ordinal, counted in counted_of(work).items()}
     return Folded(verdicts=Counter({(ordinal, "held"): count for ordinal, count in rows.items() if count}))
 
 
 def left_unread(work: TableReplay, state: GoldState) -> ReplayResult:
-    """The result for a table whose metadata cannot be read: all its rows wait, and nothing is committed to it."""
+    """Return the result for a table whose metadata cannot be read: all its rows wait, and nothing is committed."""
     history = replace(work.history, changes=())
     verdicts = all_held(work).verdicts
     return ReplayResult(
@@ -282,7 +290,7 @@ def left_unread(work: TableReplay, state: GoldState) -> ReplayResult:
 
 
 def given_up(row: TableRow) -> ReplayResult:
-    """The result for a dropped table whose rows are another's: only its record still names it."""
+    """Return the result for a table that was dropped because all of its rows belong to another gold table now."""
     state = GoldState(source=row.source, identity=row.identity, table=row.name, state="dropped")
     history = TableHistory(
         identity=row.identity, spans=(NameSpan(row.name, None, None),), epochs=(Epoch(None, (), None, complete=False),)

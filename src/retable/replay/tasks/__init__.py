@@ -1,1 +1,1 @@
-"""Replay tasks for big windows of a table: they profile, decide, and leave rows for each other on Spark's workers."""
+"""Replay tasks for big windows of a table. They run on Spark's workers, and pass rows to each other in an exchange."""

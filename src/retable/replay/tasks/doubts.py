@@ -1,4 +1,4 @@
-"""Checks that need several tasks: whether two of them have the same key, or different rows at one position."""
+"""Checks over the results of several tasks: whether two tasks have the same key, or different rows at one position."""
 
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
@@ -13,18 +13,21 @@ from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of
 
 _WRITTEN_SO = frozenset({"string"})
-"""Key types whose equal values always have equal hashes, because they have only one spelling."""
+"""Key types whose equal values always have equal key hashes in silver, because messages write them in only one way."""
 _SEQUENCE = ("epoch", "hi", "lo")
 
 
 def may_be_spelled_otherwise(reader: TableReader) -> bool:
-    """Whether keys or, without a key, rows may be equal although messages write them in two ways."""
+    """Return whether messages may write equal keys (or, in a table without a key, equal rows) in different ways."""
     places = reader.key_columns or range(len(reader.columns))
     return not {reader.columns[at].type.kind for at in places} <= _WRITTEN_SO
 
 
 def rows_by_place(rows: pa.Table) -> pa.Table:
-    """Hash the position and the row of each change: one position has one row, except in a full load."""
+    """Return a hash of the position and a hash of the row for each change, without the rows of a full load.
+
+    If one position has different rows, the rows of a table without a key cannot be folded by tasks.
+    """
     changes = rows.filter(pc.not_equal(rows["op"], "READ"))
     members = {name: pc.struct_field(changes["sequence"], name) for name in _SEQUENCE}
     places = typed_hashes(pa.table({**members, "part": changes["part"]}))
@@ -33,7 +36,10 @@ def rows_by_place(rows: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class _HasTwice:
-    """Whether a hash occurs twice in one part of what tasks left; with a `row` column, with different rows."""
+    """Return whether a hash occurs twice in one part of the tables that tasks wrote to the exchange under `names`.
+
+    If the tables have a column `row`, equal hashes with the same row count once.
+    """
 
     exchange: Exchange
     names: tuple[str, ...]
@@ -47,7 +53,10 @@ class _HasTwice:
 
 
 def have_twice(store: RowStore, exchange: Exchange, names: Seq[str], parts: int) -> bool:
-    """Whether tasks have a key twice, or different rows at one position; each task left its hashes in `parts` parts."""
+    """Return whether tasks folded a key twice, or have different rows at one position.
+
+    Each task wrote its hashes to the exchange under one of `names`, divided into `parts` parts.
+    """
     if not names:
         return False
     return any(store.run([_HasTwice(exchange, tuple(names), part) for part in range(parts)]))

@@ -1,4 +1,4 @@
-"""One task of a replay: fold some ranges of a table's keys, compare them with gold, and leave the result as columns."""
+"""One replay task: fold some key ranges of a table, compare them with gold, and write the result to the exchange."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -42,11 +42,12 @@ Failure = NotParted | NotHere | EventsMissed | TableError
 
 @dataclass(slots=True, kw_only=True)
 class TaskOutcome:
-    """The result of a task: the counts of its events, and its hold or its failure, if any.
+    """The result of a task. `folded` has the counts of its events and its hold, `failure` the reason if it failed.
 
-    `gone` and `rows` are the names under which it left the keys of deleted rows and the new rows, with their numbers;
-    `doubts` are the names of what is compared with other tasks. `edges` are those of `RemoteChange`, `debts` those of
-    its rows. `places` are the partitions, each with a source epoch, from which events of other windows came.
+    `gone` and `rows` are names in the exchange, with the numbers of rows: `gone` the keys of deleted rows, `rows` the
+    new rows. `doubts` are names of hashes that must be compared with those of other tasks. `edges` are those of
+    `RemoteChange`, `debts` those of the table without a key (`GoldState.debts`). `places` are the Kafka partitions,
+    each with a source epoch, from which the task read events of other windows.
     """
 
     folded: Folded = field(default_factory=Folded)
@@ -64,11 +65,12 @@ class TaskOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldTask:
-    """The inputs of a task. If rows are `plain`, they are vectorized; without a `finder`, gold is empty.
+    """A task that folds the rows of some key ranges (`ranges`). Calling it returns the result.
 
-    `others` are other windows, if some rows are late; `met` are the halves of updates whose other halves are in another
-    range. `owed` are gold's debts, for a table without a key. Keys whose events are all below `since` are as gold has
-    them.
+    `plain` says how rows are folded as columns; if it is None, they are folded one by one. `finder` finds gold's rows;
+    if it is None, gold is empty. `others` reads other windows if some rows are late, otherwise it is None. `met` has
+    halves of updates whose other halves are in another key range. `owed` are gold's debts before the run, for a table
+    without a key. Gold already has the result of keys whose events are all below `since`; None means no key.
     """
 
     rows: RangeRows
@@ -87,7 +89,7 @@ class FoldTask:
     since: Sequence | None
 
     def __call__(self) -> TaskOutcome:
-        """Fold one range after the other; after a failure or a hold, only search the other ranges for holds."""
+        """Fold the ranges one by one. After a failure or a hold, only search the remaining ranges for holds."""
         outcome, made, touched = TaskOutcome(), list[VectorizedRows](), list[pa.Table]()
         reader = self.facts.reader()
         own, met = self.rows.read(self.ranges, not_read(self.plain)), self.met.read(self.ranges)
@@ -114,7 +116,10 @@ class FoldTask:
         return outcome
 
     def _parted(self, rows: pa.Table, reader: TableReader) -> Hashes:
-        """The hashes of keys that gold has from another partition than a plain row; may raise NotHere."""
+        """Return the hashes of keys for which gold has a row from another Kafka partition than the plain row.
+
+        Raise NotHere if only Spark can find gold's rows.
+        """
         if self.plain is None or not self.plain.parted or self.finder is None:
             return np.zeros(0, np.int64)
         return of_other_parts(self.finder, self.evolution, reader, rows, self.plain.wires)
@@ -129,10 +134,10 @@ class FoldTask:
         outcome: TaskOutcome,
         touched: list[pa.Table],
     ) -> Iterator[VectorizedRows]:
-        """Fold the keys of a range; all keys of its events are added to `touched`.
+        """Fold the keys of a range, and add all keys of its events to `touched`.
 
-        `joined` are both halves of the updates that it has in common with another window; keys that are `parted` are
-        folded one by one.
+        `joined` are both halves of updates that have one half in this window and one half in another window. Keys with
+        a hash in `parted` are folded one by one.
         """
         late, more = np.zeros(rows.num_rows, bool), list[RowEvent]()
         if self.others is not None:
@@ -169,7 +174,7 @@ class FoldTask:
             yield from self._compared(mine, reader, outcome, touched)
 
     def _more(self, rows: pa.Table, late: Flags, joined: list[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
-        """The events of other windows that late rows of a range, and updates in common with them, need."""
+        """Return the events of other windows that the late rows of a range and the `joined` halves need."""
         if self.others is None:
             raise NotParted
         here = {event.arrival for event in self._events(rows.filter(pa.array(late)))} if joined else set()
@@ -213,7 +218,7 @@ class FoldTask:
         outcome.edges = edges_of(changes.keys)
 
     def _doubt(self, outcome: TaskOutcome, reader: TableReader, rows: pa.Table, touched: pa.Table) -> None:
-        """Leave the hashes that no other task may have."""
+        """Write to the exchange the hashes that no other task may have, too."""
         if may_be_spelled_otherwise(reader):
             outcome.doubts["keys"] = self._left(pa.table({"hash": typed_hashes(touched)}))
         if not reader.keys:

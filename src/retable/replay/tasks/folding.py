@@ -1,4 +1,4 @@
-"""One round of deciding about a big window by tasks: each folds some ranges of keys, and leaves the result."""
+"""One round of a decision about a big window, with tasks: each task folds some key ranges of the table."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence as Seq
@@ -36,11 +36,11 @@ from retable.schema_history.policies import casts_of
 from retable.schema_history.shards.parts import shard_of, source_part
 
 ROWS_A_TASK = 400_000
-"""More rows than this need two tasks: a task has its rows in memory as columns, and twice this many if keys change."""
+"""The largest number of rows of one task. A row that changes its key counts twice. Rows are in memory as columns."""
 
 
 def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
-    """NotParted unless tasks can decide: a row may depend only on other rows of its keys."""
+    """Raise NotParted if tasks cannot fold the rows, because a row depends on rows with other keys."""
     rows = _sources(work)
     if len(rows) < len(work.batches) or any(each.has_partial_halves for each in rows):
         raise NotParted
@@ -52,7 +52,7 @@ def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
 
 
 def _check_apart(work: TableReplay, reader: TableReader) -> None:
-    """NotParted if the result of a key depends on more than its events and gold's row."""
+    """Raise NotParted if the result of a key depends on more than the events of this key and gold's row."""
     first = min(event.sequence for event in work.events)
     if work.mode == "rewrite" or _is_changed_from(reader, first):
         raise NotParted
@@ -67,7 +67,7 @@ def _check_apart(work: TableReplay, reader: TableReader) -> None:
 
 
 def _is_changed_from(reader: TableReader, position: Sequence) -> bool:
-    """Whether a key, or a type whose values must be checked, changes at or after a position."""
+    """Return whether a statement at or after a position changes the key, or a type so that values must be checked."""
     histories = [reader.history, *(history for _, history in reader.history.parts())]
     columns = [column for history in histories for epoch in history.epochs for column in epoch.columns]
     rekeyed = (at for history in histories for at in history.rekeyed)
@@ -79,7 +79,7 @@ def _sources(work: TableReplay) -> list[RemoteRows]:
 
 
 def _since(work: TableReplay, window: str) -> Sequence | None:
-    """The lowest sequence of a late row of the window; None if no row is late."""
+    """Return the lowest sequence of a late row of the window; None if no row is late."""
     late = () if work.has_all else late_events(work, window)
     return min((event.sequence for event in late), default=None)
 
@@ -87,7 +87,11 @@ def _since(work: TableReplay, window: str) -> Sequence | None:
 def _others(
     work: TableReplay, reader: TableReader, store: RowStore, window: str, joined: Seq[RowEvent], shard: str | None
 ) -> Others | None:
-    """The other windows of a table, if rows are late or have `joined` halves. NotParted if the key differs there."""
+    """Return the reader of the other windows of a table; None if it is not needed.
+
+    It is needed if rows of the window are late, or if other windows have halves of the window's updates (`joined`).
+    Raise NotParted if messages of the other windows name other key columns.
+    """
     since = min((each for each in (_since(work, window), *(e.sequence for e in joined)) if each), default=None)
     if work.state is None or since is None:
         return None
@@ -116,17 +120,17 @@ def _others(
 
 
 def _marks_of(high_water: Mapping[str, Sequence], shard: str) -> dict[str, Sequence]:
-    """The high-water marks of one of several tables, by its partitions at the source."""
+    """Return the high-water marks of one shard, by Kafka partition."""
     return {source_part(part) or "": mark for part, mark in high_water.items() if shard_of(part) == shard}
 
 
 def fold_in_tasks(
     of: Round, parts: Seq[tuple[Round, Plain | None]], window: str, exchange: Exchange, left: set[str]
 ) -> Outcome:
-    """Fold the rows of a round by tasks; the names of what tasks left in the exchange are added to `left`.
+    """Fold the rows of a round by tasks. Add the names of what tasks wrote to the exchange to `left`.
 
-    `parts` are the rounds of the tables that go into this one, each with how to read its rows if they are plain. Raise
-    NotParted if the rows must come to the driver.
+    `parts` has one round for each source table, with how its rows are folded as columns (None if they are not plain).
+    Raise NotParted if the rows must be folded in the driver.
     """
     try:
         evolved = of.evolve()
@@ -144,13 +148,13 @@ def fold_in_tasks(
 
 
 def _fold(of: Round, foldings: "Seq[_Folding]", rows: Seq[RangeRows], left: set[str]) -> list[TaskOutcome]:
-    """Let tasks fold the rows of each part; what they leave is added to `left`.
+    """Let tasks fold the rows of each source table. Add the names of what tasks wrote to the exchange to `left`.
 
-    SpelledTwice if two tasks have a key, because it has two spellings. NotParted if different rows of a table without a
-    key are at one position.
+    Raise SpelledTwice if two tasks have the same key, because messages write it in two ways. Raise NotParted if a table
+    without a key has different rows at one position.
     """
     tasks = [folding.tasks(mine) for folding, mine in zip(foldings, rows, strict=True)]
-    # Late rows may be folded one by one, too.
+    # Tasks also fold some late rows one by one.
     are_long = any(task.plain is None or task.others is not None for mine in tasks for task in mine)
     found = of.rows.run([*chain.from_iterable(tasks)], are_long=are_long)
     left.update(name for each in found for name in each.names())
@@ -168,14 +172,17 @@ def _fold(of: Round, foldings: "Seq[_Folding]", rows: Seq[RangeRows], left: set[
 
 
 def are_by_key(work: TableReplay, reader: TableReader) -> bool:
-    """Whether silver has the rows by keys whose hashes are equal if the keys are, except for some spellings."""
+    """Return whether silver's key hashes can divide the rows by key.
+
+    They can if equal keys have equal hashes, except for keys that messages write in several ways.
+    """
     is_floating = any(reader.columns[at].type.kind in ("float", "double") for at in reader.key_columns)
     return are_hashed(work, reader) and all(each.is_hashed for each in _sources(work)) and not is_floating
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Folding:
-    """A round whose rows tasks fold, by ranges of keys, from silver or from rows that tasks have spread."""
+    """Makes the tasks that fold the rows of one round, which are the rows of one source table."""
 
     of: Round
     evolved: Change
@@ -195,7 +202,7 @@ class _Folding:
     @cached_property
     def facts(self) -> ReaderFacts:
         reader = self.of.reader
-        # The cut function of a history cannot be sent, and tasks do not need it.
+        # The `cut` function of a history cannot be sent to a task, and tasks do not need it.
         history = replace(reader.history, cut=None)
         return ReaderFacts(history, reader.keys, reader.source_format, reader.rules, self.shard)
 
@@ -209,11 +216,11 @@ class _Folding:
         return {self.of.work.windows[ordinal]: ordinal for ordinal in counted}
 
     def by_key(self) -> RangeRows:
-        """The rows sorted by key: as silver has them, or else as tasks spread them."""
+        """Return the rows by key hash, as silver has them. If silver's hashes do not suffice, let tasks divide them."""
         return InSilver(self.stretches) if are_by_key(self.of.work, self.of.reader) else self.spread()
 
     def spread(self) -> Spread:
-        """Let tasks divide the rows by their typed keys."""
+        """Let tasks divide the rows by the hashes of their typed keys. Raise NotParted if this is not possible."""
         store = self.of.rows
         tasks = [
             SpreadTask(
@@ -234,7 +241,7 @@ class _Folding:
         return Spread(self.exchange, tuple(names))
 
     def meet(self, rows: RangeRows) -> Met:
-        """Let tasks match the halves of updates."""
+        """Let tasks match the halves of updates, and find the halves that are in other windows."""
         of, met = self.of, Met(exchange=self.exchange)
         if any(source.has_halves for source in _sources(of.work)):
             met = meet(of.rows, self.exchange, rows, self.ranges, self.plain, self.ordinals, self.shard, self.left)
@@ -245,7 +252,7 @@ class _Folding:
         return replace(met, joined=tuple(joined), waiting=frozenset(waiting))
 
     def tasks(self, rows: RangeRows) -> list[FoldTask]:
-        """The tasks that fold rows."""
+        """Return the tasks that fold these rows."""
         of, table, met = self.of, self.of.table, self.meet(rows)
         others = _others(of.work, of.reader, of.rows, self.window, met.joined, self.shard)
         if others is not None and not isinstance(rows, InSilver):
@@ -273,7 +280,7 @@ class _Folding:
         ]
 
     def _with_links(self, others: Others | None) -> Seq[KeyRanges]:
-        """The ranges of the tasks, and one more for the keys that rows link."""
+        """Return the ranges of the tasks, and one more for keys that must be folded together (`with_links`)."""
         sources = _sources(self.of.work)
         windows = [self.stretches] if any(source.links_keys for source in sources) else []
         if others is not None and others.of_parts:
@@ -281,13 +288,13 @@ class _Folding:
         return with_links(self.of.rows, self.ranges, windows) if windows else self.ranges
 
     def have_twice(self, found: Seq[TaskOutcome], what: str) -> bool:
-        """Whether several of the tasks left the same hash under this kind of doubt."""
+        """Return whether two of the tasks have the same hash for the check `what` (a key of `doubts`)."""
         names = [each.doubts[what] for each in found if what in each.doubts]
         return have_twice(self.of.rows, self.exchange, names, len(self.ranges))
 
 
 def _joined(of: Round, evolved: Change, exchange: Exchange, found: Seq[TaskOutcome]) -> Outcome:
-    """Join the results of tasks."""
+    """Join the results of tasks into the result of the round."""
     outcome = Outcome(folded=Folded(), evolved=evolved)
     if ordering_hold_at(of.work, of.reader.history, {place for each in found for place in each.places}) is not None:
         raise NotParted
@@ -305,7 +312,7 @@ def _joined(of: Round, evolved: Change, exchange: Exchange, found: Seq[TaskOutco
 
 
 def _ranges(sources: Seq[RemoteRows], slots: int) -> list[KeyRanges]:
-    """The ranges of each task; the task folds each of its ranges separately."""
+    """Return the key ranges of each task. A task folds its ranges one by one."""
     rows, nbytes = sum(each.num_rows + each.moved for each in sources), sum(each.nbytes for each in sources)
     shares = ranges_of(rows, nbytes, EVENTS_AT_ONCE)
     tasks = min(max(-(-rows // ROWS_A_TASK), -(-nbytes // BYTES_AT_ONCE)), shares)

@@ -1,4 +1,4 @@
-"""Match updates in two halves whose keys differ: tasks bring each half to the range of the other one."""
+"""Match the halves of updates whose keys are in different ranges: tasks copy each half to the other half's range."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -17,12 +17,16 @@ from retable.replay.tasks.others import event_hashes
 from retable.replay.tasks.task_rows import Plain, RangeRows, events_of, left_in_parts, not_read
 
 _FEW_ALONE = 10_000
-"""If more halves than this have their other half in another window, they do not come to one process."""
+"""The largest number of halves with the other half in another window. These halves are collected in one process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Leave:
-    """Leave the halves of a task's ranges whose other half is not in the same range, in parts by their pair."""
+    """Write the halves of a task's ranges that lack the other half in the same range to the exchange.
+
+    They are divided by the hash of their pair, so both halves of an update are in the same part. Return the name in the
+    exchange; None if there is no such half.
+    """
 
     rows: RangeRows
     ranges: KeyRanges
@@ -40,7 +44,11 @@ class _Leave:
 
 @dataclass(frozen=True, slots=True)
 class _Meet:
-    """Match halves in one part of what tasks left; give the rest, and leave each half for the other's range."""
+    """Match the halves in one part of what `_Leave` wrote to the exchange.
+
+    Write each matched half to the exchange for the range of its other half. Return the name in the exchange (None if
+    there is none) and the halves that are not matched.
+    """
 
     exchange: Exchange
     names: tuple[str, ...]
@@ -60,10 +68,10 @@ class _Meet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Met:
-    """The matched halves, a part for each range of a task, and the halves of the window that are `alone`.
+    """The matched halves of a window, in the exchange under `names`, with one part for the ranges of each task.
 
-    `joined` are their other halves, from other windows; `waiting` are the halves that earlier windows had alone, by
-    source epoch and `hi`.
+    `alone` are the halves whose other half is not in this window. `joined` are other halves of these, from other
+    windows. `waiting` are the halves that wait in gold's state, by source epoch and `hi`.
     """
 
     exchange: Exchange
@@ -73,11 +81,14 @@ class Met:
     waiting: frozenset[tuple[int, int]] = frozenset()
 
     def read(self, ranges: KeyRanges) -> list[pa.Table]:
-        """The other halves of rows of a task's ranges, each as a row that left the key of its other half."""
+        """Return the other halves of the halves in a task's ranges.
+
+        Each is a row that left the key of its other half, so that it belongs to the range of this key, too.
+        """
         return [self.exchange.get(name, ranges.part) for name in self.names]
 
     def stories(self, ranges: KeyRanges) -> list[RowEvent]:
-        """Both halves of the updates that two windows share, if one of the halves has a key of these ranges."""
+        """Return both halves of the updates with halves in two windows, if one half has a key of these ranges."""
         pairs = {event.pair for event in self.joined}
         events = [*self.joined, *(event for event in self.alone if event.pair in pairs)]
         are_here = ranges.owns(event_hashes(events)).tolist()
@@ -85,7 +96,7 @@ class Met:
         return [event for event in events if event.pair in here]
 
     def waiting_here(self) -> set[Pair]:
-        """The updates of which this window has one half, and no window the other half."""
+        """Return the updates with one half in this window and no other half in any window."""
         return {event.pair for event in self.alone} - {event.pair for event in self.joined}
 
 
@@ -99,7 +110,10 @@ def meet(
     shard: str | None,
     left: set[str],
 ) -> Met:
-    """Let tasks match halves; the names of what they left are added to `left`."""
+    """Let tasks match halves. Add the names of what they wrote to the exchange to `left`.
+
+    Raise NotParted if too many halves have their other half in another window.
+    """
     without = not_read(plain)
     leaving = [_Leave(rows=rows, ranges=each, exchange=exchange, without=without) for each in ranges]
     names = [name for name in store.run(leaving) if name]

@@ -1,4 +1,4 @@
-"""Read silver and gold for a replay without a Spark job: here or in tasks."""
+"""Read silver and gold for a replay without a Spark job: in this process or in tasks."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ from retable.replay.tasks.row_choice import OfKeys, OtherTables
 from retable.replay.tasks.silver_files import SilverFiles
 
 ROWS_HERE = 100_000
-"""Up to this many rows of a window are read all at once, and not by tasks."""
+"""Up to this number of rows, a window is read at once in this process, and not by tasks."""
 ROWS_NEAR = 400_000
-"""Up to this many rows in a window, tasks run in this process: workers would take longer to start than the tasks take.
+"""Up to this number of rows, the tasks of a window run in this process, because Spark's workers start more slowly.
 
-If rows may be folded one by one, the limit is `ROWS_HERE`."""
+If the tasks fold rows one by one, the limit is `ROWS_HERE`."""
 _ROWS_A_TASK_HERE = 100_000
 
 
 def _from(since: Sequence | None) -> BooleanExpression:
-    """A filter that leaves out files with only lower sequences."""
+    """Return a filter that skips files whose sequences are all lower than `since`."""
     if since is None:
         return AlwaysTrue()
     epoch, hi = Reference("sequence.epoch"), Reference("sequence.hi")
@@ -42,16 +42,16 @@ def _from(since: Sequence | None) -> BooleanExpression:
 
 @dataclass(slots=True)
 class WindowSize:
-    """The number of rows of the replayed window; None: it is not known, or there are several windows.
+    """The number of rows of the replayed window; None if it is not known or if several windows are replayed.
 
-    `LakeRows.big_window` sets it, for all sessions of a replay.
+    `LakeRows.big_window` sets the number. All sessions of a replay share this object.
     """
 
     rows: int | None = None
 
 
 class LakeRows:
-    """The rows of silver and gold in their files."""
+    """Reads the rows of silver and gold from their files (the part of `RowStore` without Spark)."""
 
     def __init__(self, lake: Lake, source: str, size: WindowSize | None = None) -> None:
         self._lake = lake
@@ -74,7 +74,10 @@ class LakeRows:
         return None if self.size.rows <= ROWS_HERE else files
 
     def slots_here(self, are_long: bool) -> int:
-        """The number of tasks for a window whose tasks run in this process; 0 if they run elsewhere."""
+        """Return the number of tasks if a window's tasks run in this process; 0 if they run on Spark's workers.
+
+        `are_long` is True if the tasks fold rows one by one.
+        """
         rows, most = self.size.rows, ROWS_HERE if are_long else ROWS_NEAR
         return 0 if rows is None or rows > most else -(-rows // _ROWS_A_TASK_HERE)
 
@@ -103,7 +106,7 @@ class LakeRows:
     def _of_tables(
         self, names: Collection[TableName], is_of: Callable[[str], bool], since: Sequence | None
     ) -> SilverFiles:
-        """The files that may have rows of tables in some windows."""
+        """Return the files that may have rows of these tables, in windows for which `is_of` returns True."""
         table = self._lake.load(f"silver.{self._source}")
         called = In(term=Reference("table"), literals={literal(name.table) for name in names})
         with explained(self._lake.settings.lake):

@@ -1,4 +1,7 @@
-"""Keys that are folded together: if a row with a partial image changes its key, the old key has the other columns."""
+"""Find keys that must be folded together: the old and the new key of a row with a partial image.
+
+The image of the new key does not have all columns; the row of the old key has the other ones.
+"""
 
 from collections.abc import Iterable
 from collections.abc import Sequence as Seq
@@ -17,12 +20,12 @@ from retable.replay.events.shares import NotParted
 
 _LOOKS_AT = {"key_hash", "old_key_hash", "partial_after", "sequence"}
 _MOST = 100_000
-"""More keys than this are not folded by one task."""
+"""The largest number of keys that are folded together by one task."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Give the hashes of the keys that rows of stretches link."""
+    """Return the hashes of the keys that must be folded together because of the rows in these stretches."""
 
     stretches: tuple[Stretch, ...]
 
@@ -33,7 +36,10 @@ class _Look:
 
 
 def with_links(store: RowStore, ranges: Seq[KeyRanges], windows: Iterable[tuple[Stretch, ...]]) -> list[KeyRanges]:
-    """The ranges without the keys that rows of windows link, and one more with these; NotParted if there are many."""
+    """Return the ranges without the keys that must be folded together, and one more range with only these keys.
+
+    `windows` are the rows that are searched for such keys. Raise NotParted if there are too many of them.
+    """
     pieces = [piece for stretches in windows for piece in in_pieces(stretches, store.slots())]
     found = store.run([_Look(piece) for piece in pieces])
     linked = np.unique(np.concatenate([np.zeros(0, np.int64), *found]))

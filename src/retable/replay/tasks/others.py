@@ -1,4 +1,4 @@
-"""The events of other windows that late rows of a big window need, read by tasks from silver's files."""
+"""Read, in a task, the events of other windows that late rows of a big window need."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence as Seq
@@ -24,11 +24,12 @@ _HASHES = ("key_hash", "old_key_hash")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Others:
-    """Other windows of a table, and which rows of its big window need them: those up to `marks`, or, `again`, all.
+    """Reads the events of other windows of a table that late rows of its big window need.
 
-    `marks` are the highest sequences that gold has, by partition. Events below the `floor` no longer count, as gold has
-    their result. `of_parts`: some rows have partial images, so all events of a key are needed. If several tables go
-    into one, the rows are of one `shard`.
+    Rows are late if they are not above `marks`, gold's high-water marks by Kafka partition. If `again` is True, gold
+    already has the window, and all rows are late. `of_parts` is True if some rows have partial images: then all events
+    of a key are needed. Events below the retention `floor` are not read, because gold has their result. `shard` is the
+    label of the rows' source table if several source tables go into the gold table, otherwise None.
     """
 
     window: WindowRows
@@ -41,13 +42,16 @@ class Others:
     shard: str | None
 
     def late(self, rows: pa.Table) -> Flags:
-        """Which rows may be older than gold."""
+        """Return a flag for each row: whether it may be older than gold's rows."""
         if self.again:
             return np.ones(rows.num_rows, bool)
         return up_to(rows, self.marks)
 
     def elsewhere(self, rows: pa.Table, late: Flags, ranges: KeyRanges) -> Flags:
-        """Which late rows have keys with events in other windows, too; all, if gold has this window."""
+        """Return a flag for each row: whether it is late and other windows have events of its keys.
+
+        If gold already has this window, return the flags `late`.
+        """
         if self.again or not late.any():
             return late
         hashes = _spoken_of(rows.filter(pa.array(late)), ranges)
@@ -59,10 +63,11 @@ class Others:
         return late & speak_of(rows, np.concatenate(there))
 
     def of(self, late: pa.Table, joined: Seq[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
-        """The events with keys of late rows or of `joined` events, from the lowest sequence of these on.
+        """Return the events of other windows with keys of `late` rows or `joined` events, in these ranges.
 
-        With `of_parts`, these are all events of these keys, and of the keys that such a row had before or since. Raise
-        NotParted if some of the events have partial images and this was not known.
+        The events start at the lowest sequence of these rows. If `of_parts` is True, they are all events of the keys,
+        and of other keys that rows with partial images had before or later. Raise NotParted if `of_parts` is False but
+        some events have partial images.
         """
         of_joined = event_hashes(joined)
         hashes = np.union1d(_spoken_of(late, ranges), of_joined[ranges.owns(of_joined)])
@@ -80,7 +85,7 @@ class Others:
             hashes = np.union1d(hashes, more)
 
     def _of_hashes(self, hashes: Hashes, since: Sequence) -> list[RowEvent]:
-        """The events, from a sequence on, that have or have left a key of these hashes."""
+        """Return the events, from a sequence on, whose new or old key has one of these hashes."""
         found, asked = [], frozenset(hashes.tolist())
         for table, claims in self.claims.items():
             for piece in self.window.pieces(EACH_FILE):
@@ -97,24 +102,24 @@ class Others:
 
 
 def _spoken_of(rows: pa.Table, ranges: KeyRanges) -> Hashes:
-    """The hashes, in some ranges, of the keys that rows have or have left."""
+    """Return the hashes of the new and old keys of rows, if they are in these ranges."""
     found = np.unique(np.concatenate([np.asarray(rows[name].drop_null()) for name in _HASHES]))
     return found[ranges.owns(found)]
 
 
 def event_hashes(events: Seq[RowEvent]) -> Hashes:
-    """The key hashes of events; 0 if an event has none."""
+    """Return the key hashes of events; 0 if an event has none."""
     return np.array([event.key_hash or 0 for event in events], np.int64)
 
 
 def is_owned(claims: Seq[Claim], sequence: Sequence) -> bool:
-    """Whether a row of a name belongs to the table."""
+    """Return whether a row at this sequence belongs to the table. `claims` are those of the row's table name."""
     return next((claim.is_own for claim in claims if claim.span.covers(sequence)), False)
 
 
 @dataclass(frozen=True, slots=True)
 class AreKeyedSo:
-    """Whether all rows of some tables in a piece, from a sequence on, name these columns as their key."""
+    """A task that returns whether all rows of a piece, from a sequence on, name exactly `keys` as their key columns."""
 
     piece: WindowRows
     tables: tuple[TableName, ...]

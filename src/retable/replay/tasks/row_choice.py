@@ -1,4 +1,7 @@
-"""Choose the rows of silver to read: the statistics of a row group show if it can have chosen rows, or only these."""
+"""Choose the rows of silver to read.
+
+The statistics of a Parquet row group show whether it can have chosen rows, or whether all of its rows are chosen.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -24,7 +27,10 @@ _HASHES = ("key_hash", "old_key_hash")
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The lowest and the highest value of a column in a row group; whether some values are null, or all."""
+    """The lowest and the highest value of a column in a row group.
+
+    `has_null` is True if some values are null, `is_null` if all values are null.
+    """
 
     lowest: Any
     highest: Any
@@ -32,28 +38,28 @@ class Ends:
     is_null: bool
 
     def may_be(self, value: object) -> bool:
-        """Whether a value, or null, may be in the column."""
+        """Return whether this value, which may be None for null, may be in the column."""
         return self.has_null if value is None else self.may_reach(value, value)
 
     def may_reach(self, lowest: Any, highest: Any) -> bool:
-        """Whether a value in a range may be in the column."""
+        """Return whether a value from `lowest` to `highest` may be in the column."""
         return not self.is_null and bool(self.lowest <= highest and lowest <= self.highest)
 
     def is_all(self, value: object) -> bool:
-        """Whether each value is this one, or null."""
+        """Return whether all values of the column equal this value, which may be None for null."""
         return self.is_null if value is None else self.are_between(value, value)
 
     def are_between(self, lowest: Any, highest: Any) -> bool:
-        """Whether each value is in a range."""
+        """Return whether all values of the column are from `lowest` to `highest`."""
         return not self.has_null and bool(lowest <= self.lowest and self.highest <= highest)
 
 
 GroupEnds = Mapping[str, Ends]
-"""The ends of a row group's columns, as far as they are known."""
+"""The lowest and highest values of a row group's columns, by column name. Columns without statistics are missing."""
 
 
 def group_ends(group: pq.RowGroupMetaData, names: Collection[str]) -> GroupEnds:
-    """The ends of some columns of a row group."""
+    """Return the lowest and highest values of these columns of a row group, if it has statistics for them."""
     found = {}
     for column in map(group.column, range(group.num_columns)):
         if column.path_in_schema in names and (known := column.statistics) is not None and known.has_null_count:
@@ -64,25 +70,25 @@ def group_ends(group: pq.RowGroupMetaData, names: Collection[str]) -> GroupEnds:
 
 
 class RowChoice(Protocol):
-    """A choice of rows."""
+    """A condition that chooses rows of silver."""
 
     @property
     def looks_at(self) -> tuple[str, ...]:
-        """The columns that the choice depends on."""
+        """The columns that the condition needs."""
 
     def may_take(self, ends: GroupEnds) -> bool:
-        """Whether a row group may have chosen rows."""
+        """Return whether a row group may have chosen rows."""
 
     def takes_all(self, ends: GroupEnds) -> bool:
-        """Whether all rows of a row group are chosen."""
+        """Return whether it is certain that all rows of a row group are chosen."""
 
     def takes(self, rows: pa.Table) -> Flags:
-        """Which rows are chosen."""
+        """Return a flag for each row: whether it is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfTable:
-    """The rows of a table, all or those whose key hash, or old key hash, is in a range."""
+    """Chooses the rows of one table. If `hashes` is a range, only rows with a key hash or old key hash in it."""
 
     table: TableName
     hashes: tuple[int, int] | None = None
@@ -111,7 +117,7 @@ class OfTable:
 
 @dataclass(frozen=True, slots=True)
 class OtherTables:
-    """The rows of all tables but these."""
+    """Chooses the rows of all tables except `tables`."""
 
     tables: frozenset[TableName]
 
@@ -129,7 +135,10 @@ class OtherTables:
 
 @dataclass(frozen=True, slots=True)
 class OfKeys:
-    """The rows of some tables: those that late rows need, the requested halves of updates, or all."""
+    """Chooses rows of some tables: those that late keys need, or the requested halves of updates.
+
+    If `needed` is None, all rows of the tables are chosen.
+    """
 
     tables: frozenset[TableName]
     needed: LateKeys | Halves | None

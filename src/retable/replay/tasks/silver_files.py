@@ -26,12 +26,12 @@ from retable.replay.batch.silver_rows import ROW_COLUMNS
 from retable.replay.tasks.row_choice import NAME, OfTable, OtherTables, RowChoice, group_ends
 
 _FILES_AT_ONCE = 4
-"""Decode writes files of 64 MB in memory, and upkeep some of 256 MB."""
+"""The number of files that are read at once. In memory, a file takes 64 MB or, if upkeep wrote it, up to 256 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class SilverFiles:
-    """The files that have row events (`WindowRows`)."""
+    """Files of silver that have row events, and their rows (`WindowRows`)."""
 
     io: FileIO
     metadata: TableMetadata
@@ -56,14 +56,17 @@ class SilverFiles:
         return self.chosen(OtherTables(frozenset(tables)), [name for name in ROW_COLUMNS if name not in without])
 
     def chosen(self, choice: RowChoice, columns: Collection[str]) -> pa.Table:
-        """These columns of the rows that a choice takes."""
-        # Do not use pyiceberg's threads: its scan of a file with deletes waits for them.
+        """Return these columns of the rows that `choice` chooses."""
+        # Do not use the threads of pyiceberg: its scan of a file with deletes waits for a free one of them.
         with ThreadPoolExecutor(_FILES_AT_ONCE) as threads:
             found = threads.map(lambda task: self._chosen(task, choice, columns), self.files)
             return pa.concat_tables([_typed(pa.table({}), columns), *found])
 
     def _counts(self, task: FileScanTask) -> list[tuple[tuple[str | None, ...], int]]:
-        """The number of rows of each name in a file, from the statistics of row groups that have only one name."""
+        """Return the numbers of rows in a file by table name. A name may occur several times.
+
+        Row groups whose statistics show that they have only one table name are not read.
+        """
         if task.delete_files:
             return _counted(self._without_deleted(task, NAME))
         found, mixed = [], []
@@ -87,7 +90,7 @@ class SilverFiles:
             wanted = [at for at in wanted if at not in flags or flags[at].any()]
             found = [_typed(pa.table({}), columns)]
             for is_whole, run in groupby(wanted, lambda at: at not in flags or bool(flags[at].all())):
-                # Of groups with few chosen rows, only one is in memory at a time.
+                # If only some rows of a row group are chosen, only one row group is in memory at a time.
                 for groups in [[*run]] if is_whole else [[at] for at in run]:
                     rows = _read(file, task, groups, columns)
                     found.append(rows if is_whole else rows.filter(pa.array(flags[groups[0]])))
@@ -110,7 +113,7 @@ def _counted(names: pa.Table) -> list[tuple[tuple[str | None, ...], int]]:
 
 
 def _taken(file: pq.ParquetFile, task: FileScanTask, groups: list[int], choice: RowChoice) -> dict[int, Flags]:
-    """Which rows of some row groups a choice takes."""
+    """Return, by row group, a flag for each row: whether `choice` chooses it."""
     if not groups:
         return {}
     flags = choice.takes(_read(file, task, groups, choice.looks_at))
@@ -125,7 +128,7 @@ def _read(file: pq.ParquetFile, task: FileScanTask, groups: list[int], names: Co
 
 
 def _typed(rows: pa.Table, names: Iterable[str]) -> pa.Table:
-    """These columns with silver's types; a column that is newer than the file is null."""
+    """Return these columns with the types of silver. A column that the file does not have yet is null."""
     kinds = {name: SILVER.columns.field(name).type for name in names}
     there = {*rows.column_names}
     found = [rows[name].cast(kind) if name in there else pa.nulls(len(rows), kind) for name, kind in kinds.items()]

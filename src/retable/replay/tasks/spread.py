@@ -1,7 +1,7 @@
-"""Divide the rows of a big window by typed key: tasks leave them in an exchange, by ranges of the keys' hashes.
+"""Divide the rows of a big window by the hashes of their typed keys. Tasks write the rows to an exchange by range.
 
-Silver has rows by a hash of their keys as they are written. If a key has two spellings, such as 1.5 and 1.50, or if the
-settings name other columns than those of silver's hash, that hash does not find all rows of a key.
+Silver sorts rows by a hash of their keys as the messages write them. This hash does not find all rows of a key if
+messages write the key in two ways, such as 1.5 and 1.50, or if the settings name other key columns.
 """
 
 from collections.abc import Mapping
@@ -30,9 +30,9 @@ _ROWS_AT_ONCE = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpreadTask:
-    """Leave the rows of stretches, a part for each of `ranges`; give their name in the exchange.
+    """A task that writes the rows of stretches to the exchange, with one part for each of `ranges`.
 
-    The result is None if a row with a partial image leaves its key.
+    It returns the name in the exchange. It returns None if a row with a partial image changes its key.
     """
 
     stretches: tuple[Stretch, ...]
@@ -54,9 +54,9 @@ class SpreadTask:
         return self.exchange.put(*(rows.filter(pa.array(each.speak_of(rows))) for each in self.ranges))
 
     def _hashes(self, rows: pa.Table, reader: TableReader) -> tuple[Hashes, pa.Array]:
-        """The hashes of the keys of rows, and of the old keys of rows that left one.
+        """Return the hashes of the typed keys of rows, and of the old keys of rows that change their key.
 
-        A row that cannot be read keeps its hashes: it changes no key.
+        A row that cannot be read keeps the hashes of silver, because it does not change the row of any key.
         """
         if self.plain is not None:
             shard = self.facts.shard

@@ -22,13 +22,16 @@ _ALIKE = ("keys", "column_types")
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """What all rows have in common: the key columns that they name, and their types if messages name these."""
+    """The named key columns and the types in the message, if they are the same in all rows.
+
+    `types` is None if messages do not name types.
+    """
 
     keys: tuple[str, ...]
     types: Mapping[str, str | None] | None
 
     def of(self, rows: pa.Table) -> pa.Table:
-        """Add these as columns to rows, as silver has them."""
+        """Return the rows with silver's columns for the key columns and the types."""
         keys = pa.array([[*self.keys]] * rows.num_rows, SILVER.columns.field("keys").type)
         types = [None if self.types is None else [*self.types.items()]] * rows.num_rows
         kind = SILVER.columns.field("column_types").type
@@ -37,10 +40,10 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """How to read rows that are vectorized: `wires` are those of `fold_vectorized`.
+    """How plain rows are folded as columns. `wires` are those of `fold_vectorized`.
 
-    If all are `alike`, silver's columns for the named keys and for the types need not be read. `parted`: the rows, or
-    gold's rows, come from several partitions.
+    If `alike` is not None, silver's columns for the named keys and the types need not be read. `parted` is True if the
+    rows, or gold's rows, come from several Kafka partitions.
     """
 
     wires: Wires
@@ -51,26 +54,26 @@ class Plain:
 def events_of(
     rows: pa.Table, plain: Plain | None, ordinals: Mapping[str, int], shard: str | None = None
 ) -> list[RowEvent]:
-    """Rows of a task as counted events; they may lack the columns that are the same in all rows."""
+    """Return the rows of a task as counted events. The rows may lack the columns that `plain.alike` has."""
     return to_events(rows if plain is None or plain.alike is None else plain.alike.of(rows), ordinals, shard)
 
 
 def left_in_parts(exchange: Exchange, rows: pa.Table, hashes: Hashes, parts: int) -> str:
-    """Leave rows in `parts` parts by their hashes, one hash for each row; give their name."""
+    """Write rows to the exchange, divided into `parts` parts by `hashes`, one for each row. Return the name there."""
     numbers = range_numbers(hashes, parts)
     return exchange.put(*(rows.filter(pa.array(numbers == part)) for part in range(parts)))
 
 
 def not_read(plain: Plain | None) -> Collection[str]:
-    """The columns that need not be read, as they are the same in all rows."""
+    """Return the columns that need not be read, because they are the same in all rows."""
     return () if plain is None or plain.alike is None else _ALIKE
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderFacts:
-    """The inputs of a `TableReader`, as they are sent to a task.
+    """The inputs of a `TableReader`, which are sent to a task.
 
-    If several tables go into one, `shard` is the label of the table of the task's rows.
+    If several source tables go into the gold table, `shard` is the label of the source table of the task's rows.
     """
 
     history: TableHistory
@@ -84,15 +87,15 @@ class ReaderFacts:
 
 
 class RangeRows(Protocol):
-    """The rows of a task's ranges of key hashes."""
+    """Reads the rows of a task's ranges of key hashes."""
 
     def read(self, ranges: KeyRanges, without: Collection[str]) -> pa.Table:
-        """The rows that have, or have left, a key of these ranges, and perhaps more, without some columns."""
+        """Return at least the rows whose new or old key is in these ranges, without the columns in `without`."""
 
 
 @dataclass(frozen=True, slots=True)
 class InSilver:
-    """Rows sorted by key hash in silver, in stretches of one window (`RangeRows`)."""
+    """Rows of one window that silver has sorted by key hash (`RangeRows`)."""
 
     stretches: tuple[Stretch, ...]
 
@@ -102,7 +105,7 @@ class InSilver:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Rows that other tasks have left, a part for each range of a task (`RangeRows`)."""
+    """Rows that `SpreadTask`s wrote to the exchange, with one part for the ranges of each task (`RangeRows`)."""
 
     exchange: Exchange
     names: tuple[str, ...]

@@ -1,1 +1,1 @@
-"""Join the histories of source tables that go into one gold table."""
+"""Join the histories of several source tables (shards) whose rows go into one gold table."""

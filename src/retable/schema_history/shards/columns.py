@@ -1,4 +1,4 @@
-"""Match the columns of several source tables to the columns of one gold table: identity, name and type."""
+"""Match the columns of several source tables (shards) to the columns of one gold table."""
 
 import hashlib
 from collections.abc import Sequence as Seq
@@ -9,31 +9,31 @@ from retable.schema_history.decisions import REMEDY_STATEMENT
 from retable.schema_history.history import Column, TableHistory
 
 REMEDY = (
-    "the table continues by itself if its source tables become alike there; a source table that stays different "
-    "needs another `to`, or no `to`"
+    "the table continues by itself when its source tables have the same columns and the same key again; for a source "
+    "table that stays different, set another `to` in the settings, or remove its `to`"
 )
 SHARDS_DIFFER = "SHARDS_DIFFER"
 OWN = "/"
 
 
 class Differ(Exception):
-    """The shards are too different to be one table."""
+    """The columns or keys of the shards are too different for one gold table. The hold ends when they agree again."""
 
     code, remedy = SHARDS_DIFFER, REMEDY
 
 
 class Refused(Differ):
-    """A statement that is not supported for shards, even if all of them have it."""
+    """A shard has a statement that is not supported for tables with shards, even if all shards have it."""
 
     code, remedy = "UNSUPPORTED_CHANGE", REMEDY_STATEMENT
 
 
 @dataclass(slots=True)
 class ShardColumn:
-    """A column of one shard through all its names, as they were spelled.
+    """A column of one shard. `names` are all names that it had, in order.
 
-    `lives`: the shard still has it. `added`: the table existed before the column. The column exists from `born` (None:
-    always) to `ended`.
+    `added` says that the column was added to an existing table. `lives` says that the shard still has the column. The
+    column exists from the position `born` (None: from the beginning) to `ended` (None: it was not dropped).
     """
 
     column: Column
@@ -45,7 +45,7 @@ class ShardColumn:
 
     @property
     def tells_default(self) -> bool:
-        """Whether rows older than the column depend on its default."""
+        """Whether the table may have rows older than the column, which show its default."""
         return self.added or self.column.default is not None
 
     def was(self, name: str) -> bool:
@@ -54,7 +54,10 @@ class ShardColumn:
 
 @dataclass(slots=True)
 class Group:
-    """The columns of shards that are one column of the whole, by shard. `strangers` have another identity."""
+    """Columns of shards that together are one column of the gold table. `lines` are these columns by shard.
+
+    `strangers` are the shards whose column has another identity than the group, with that identity.
+    """
 
     identity: str
     lines: dict[str, ShardColumn] = field(default_factory=dict)
@@ -65,13 +68,13 @@ class Group:
         return [line for line in self.lines.values() if line.lives]
 
     def ended_before(self, line: ShardColumn) -> bool:
-        """Whether all columns of the group were dropped before a column was added."""
+        """Return whether all columns of the group were dropped before `line` was added."""
         ends = [each.ended for each in self.lines.values()]
         return line.born is not None and all(end is not None and end <= line.born for end in ends)
 
     @property
     def name(self) -> str:
-        """The common name of all columns; while they differ, the former name, as long as some still have it."""
+        """The name of the gold column. If only some shards have renamed the column, it is still the old name."""
         names = sorted({line.names[-1].lower(): line.names[-1] for line in self.living}.items())
         former = [name for low, name in names if any(line.was(low) for line in self.lines.values())]
         return former[0] if former and len(names) > 1 else names[0][1]
@@ -81,7 +84,10 @@ class Group:
         for label, line in self.lines.items():
             joined = kind.joined(line.column.type)
             if joined is None:
-                raise Differ(f"column {self.name!r} is {line.column.type} in {label}, and {kind} in others")
+                raise Differ(
+                    f"column {self.name!r} is {line.column.type} in the source table {label}, but {kind} in others; "
+                    f"one gold column cannot hold both types"
+                )
             kind = joined
         defaults = {line.column.default: line.column for line in self.lines.values() if line.tells_default}
         if len(defaults) > 1:
@@ -104,14 +110,16 @@ class Group:
 
 
 def differs_by_shard(column: Column) -> bool:
-    """Say whether rows older than a column of the whole show the default of their own shard in it."""
+    """Return whether older rows show a default in this gold column that is different for each shard."""
     return OWN in column.id
 
 
 def group_columns(cut: Seq[TableHistory], living: set[str]) -> list[Group]:
-    """Group columns by a common first name; columns that were added later also by their name now.
+    """Group the columns of shards that belong together. Each group becomes one column of the gold table.
 
-    A column that was added after all others of its first name were dropped is another column.
+    Columns are in one group if they had the same first name. A column that fits into no such group is put into the
+    group that has its present name. If a column was added after all columns of a group were dropped, it is in another
+    group. `cut` are the histories of the shards. `living` are the labels of shards that are not dropped.
     """
     groups: dict[tuple[str, int], Group] = {}
     found = [
@@ -149,7 +157,7 @@ def at_place(position: Sequence | None) -> tuple[bool, Sequence | tuple[()]]:
 
 
 def _lines(history: TableHistory, lives: bool) -> dict[tuple[str, int], ShardColumn]:
-    """The columns of a shard by their first name, and the number of earlier columns of that name."""
+    """Return the columns of a shard. A key is the column's first name, and how many columns had that name before it."""
     found: dict[tuple[str, bool], tuple[tuple[str, int], ShardColumn]] = {}
     counts: dict[str, int] = {}
     for epoch in history.epochs:

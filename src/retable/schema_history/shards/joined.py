@@ -1,8 +1,9 @@
-"""Join several tables of a source (shards) into one gold table: their histories, and the columns of the whole.
+"""Join the histories of several source tables (shards) into the history of one gold table.
 
-Each row is read under the history of its own shard, so a statement of one shard does not affect the rows of another. A
-column of some shards is a column of the whole, with the widest type. It is dropped when all shards have dropped it, and
-renamed when all have renamed it. If one column cannot hold the shards' differences, the whole is held.
+Each row is read with the history of its own shard, so a statement of one shard does not affect rows of another shard.
+The gold table has each column that at least one shard has, with the widest type. Gold drops a column when all shards
+have dropped it, and renames a column when all shards have renamed it. If the columns or keys of the shards do not fit
+into one table, the gold table is held.
 """
 
 from collections import defaultdict
@@ -31,28 +32,32 @@ from retable.schema_history.shards.columns import (
 from retable.schema_history.shards.parts import SHARD_ID, join_part, shard_of, source_part
 
 SHOWN, HIDDEN = "source_table", "_retable_source_table"
-"""The names of the column that contains a row's shard: visible to readers, or internal to Retable."""
+"""The two possible names of the column that contains a row's shard. Readers of gold see only the first."""
 
 
 def identify(name: TableName) -> str:
-    """Give the identity of the gold table of several source tables."""
+    """Return the identity of a gold table that several source tables go into. `name` is the table that they go to."""
     return f"{name}@shards"
 
 
 def is_sharded(identity: str) -> bool:
-    """Say whether an identity is that of a table with shards."""
+    """Return whether the identity is of a table with shards."""
     return identity.endswith("@shards")
 
 
 def shard_column(shown: bool) -> Column:
-    """Give the column that contains the shard of a row. It is the last column of the key."""
+    """Return the column that contains the shard of a row. It is the last column of the key.
+
+    `shown` says whether readers of gold see the column.
+    """
     return Column(id=SHARD_ID, name=SHOWN if shown else HIDDEN, source_type=None, type=GoldType("string"))
 
 
 def join(name: TableName, histories: Iterable[TableHistory], shown: bool) -> TableHistory:
-    """Join the histories of shards into one. The shard's name joins the key; `shown`: in a column that readers see.
+    """Join the histories of shards into the history of the gold table `name`. The shard's name becomes part of the key.
 
-    The result is held if a shard is held, and at the statement from which on the shards differ.
+    `shown` says whether readers see the column with the shard's name. The result has a hold if a shard has a hold, or
+    if the shards differ. In the second case it stops at the statement from which on they differ.
     """
     histories = sorted(histories, key=_age)
     labels = _labels(histories)
@@ -61,9 +66,10 @@ def join(name: TableName, histories: Iterable[TableHistory], shown: bool) -> Tab
 
 
 def together(one: Hold | None, other: Hold | None) -> Hold | None:
-    """Combine two holds of a table: the lower one, or a hold of the whole table if nothing orders them.
+    """Combine two holds of one table.
 
-    If one of the two is SHARDS_DIFFER, the result is too, because that hold ends by itself.
+    Return the hold with the lower position. If the positions cannot be compared, return a hold of the whole table. If
+    one of the two then has the code SHARDS_DIFFER, the result has this code, too, because such a hold ends by itself.
     """
     if one is None or other is None:
         return one or other
@@ -77,21 +83,22 @@ def together(one: Hold | None, other: Hold | None) -> Hold | None:
 
 
 def waits_no_more(hold: Hold | None, history: TableHistory) -> bool:
-    """Whether a table is held because its shards differed, and they no longer differ."""
+    """Return whether `hold` was set because the shards differed, and in `history` they no longer differ."""
     return (
         hold is not None and hold.code == SHARDS_DIFFER and (history.hold is None or history.hold.code != SHARDS_DIFFER)
     )
 
 
 def of_shard(event: RowEvent, label: str) -> RowEvent:
-    """Give a row as a row of a shard."""
+    """Return the row event with its shard, which is also added to its partition."""
     return event._replace(shard=label, part=join_part(label, event.part))
 
 
 def of_shards(decisions: tuple[Decision, ...], histories: Iterable[TableHistory]) -> tuple[Decision, ...]:
-    """Convert decisions on the whole to decisions on the shard that each refers to.
+    """Convert decisions about a gold table with shards to decisions about the shard that each decision refers to.
 
-    If that shard has another name now, all tables that had the name get the decision. Only one has its position.
+    If no shard has the decision's name now, each source table that once had this name gets the decision. Only one of
+    them has a statement or row at its position.
     """
     if not any(is_sharded(decision.identity) for decision in decisions):
         return decisions
@@ -116,7 +123,11 @@ def _age(history: TableHistory) -> tuple[bool, Sequence | tuple[()], str]:
 
 
 def _labels(histories: Iterable[TableHistory]) -> dict[str, str]:
-    """The name of each table, by identity. If several had one name, only the last or the living one keeps it."""
+    """Return the label of each shard by identity: its name.
+
+    If several shards have the same name, one of them keeps it: one that is not dropped, or else the one that got the
+    name last. For all others, the identity is added to the name.
+    """
     latest = sorted(histories, key=lambda history: at_place(history.spans[-1].start), reverse=True)
     found: dict[str, str] = {}
     for history in sorted(latest, key=lambda history: history.dropped):
@@ -126,7 +137,7 @@ def _labels(histories: Iterable[TableHistory]) -> dict[str, str]:
 
 
 def _labelled(history: TableHistory, label: str) -> TableHistory:
-    """The history with the shard in the partitions of its rows and statements."""
+    """Return the history of a shard, with its label added to the partitions of its rows and statements."""
     hold = history.hold
     return replace(
         history,
@@ -139,7 +150,7 @@ def _labelled(history: TableHistory, label: str) -> TableHistory:
 
 
 def _held(name: TableName, shards: Seq[TableHistory], named: Column, hold: Hold | None) -> TableHistory:
-    """The whole up to a hold, or up to an earlier statement from which on its shards differ."""
+    """Return the history of the gold table up to a hold, or up to an earlier statement at which the shards differ."""
     cut = [shard if hold is None else _until(shard, hold) for shard in shards]
     try:
         return _whole(name, shards, cut, named, hold)
@@ -163,7 +174,7 @@ def _held(name: TableName, shards: Seq[TableHistory], named: Column, hold: Hold 
 
 
 def _until(shard: TableHistory, hold: Hold) -> TableHistory:
-    """A shard below a hold. If its positions do not compare with the hold's, it continues."""
+    """Return the history of a shard up to a hold. If their positions cannot be compared, the shard is not stopped."""
     parts = {source_part(change.part) for change in shard.changes}
     return shard.until(hold) if hold.part is None or source_part(hold.part) in parts else shard
 
@@ -171,14 +182,17 @@ def _until(shard: TableHistory, hold: Hold) -> TableHistory:
 def _whole(
     name: TableName, shards: Seq[TableHistory], cut: Seq[TableHistory], named: Column, hold: Hold | None
 ) -> TableHistory:
-    """The whole of shards up to their `cut`. `Differ` says why they cannot be joined."""
+    """Return the history of the gold table. `cut` are the histories of the shards up to the hold.
+
+    Raise Differ if they cannot be joined.
+    """
     living = {shard.label for shard in cut if not shard.dropped} or {shard.label for shard in cut}
     groups = group_columns(cut, living)
     columns = [group.column() for group in groups]
     called: dict[str, Column] = {}
     for column in columns:
         if called.setdefault(column.name.lower(), column) is not column:
-            raise Differ(f"column {column.name!r} of some source tables is not the same as in others")
+            raise Differ(f"the source tables have two different columns that are both called {column.name!r}")
     keys = _keys(name, cut, living, groups)
     columns.insert(0, named)
     keys = (*keys, named.name) if keys else keys
@@ -196,7 +210,7 @@ def _whole(
 
 
 def _shard(history: TableHistory, groups: Seq[Group], columns: Seq[Column]) -> Shard:
-    """A shard with its own columns for those of the whole, which give the types and defaults."""
+    """Return a shard with its own column for each column of the gold table. Types and defaults are the gold table's."""
     label = history.label
     own: list[Column] = []
     for column in columns:
@@ -210,13 +224,17 @@ def _shard(history: TableHistory, groups: Seq[Group], columns: Seq[Column]) -> S
 
 
 def _keys(whole: TableName, cut: Seq[TableHistory], living: set[str], groups: Seq[Group]) -> tuple[str, ...] | None:
-    """The key of all shards; None if statements declare no key."""
+    """Return the primary key of the shards, or None if no statement declares a key.
+
+    Raise Differ if the keys of the shards differ. Raise Refused if a key changed, or a type changed lossily.
+    """
     found: dict[tuple[str, ...], str] = {}
     for shard in cut:
         label = shard.label
         if shard.rekeyed:
             raise Refused(
-                f"the primary key of {label}, a source table of {whole}, changed, and earlier rows still count"
+                f"the primary key of {label}, a source table of {whole}, changed, and the table still has rows from "
+                f"before the change; this is not supported for several source tables in one gold table"
             )
         if label in living and shard.final.keys is not None:
             named = {
@@ -226,9 +244,13 @@ def _keys(whole: TableName, cut: Seq[TableHistory], living: set[str], groups: Se
         if casts := casts_of(shard.final.columns):
             column = casts[0][1].name
             raise Refused(
-                f"column {column!r} of {label}, a source table of {whole}, changed to a type that may change values"
+                f"column {column!r} of {label}, a source table of {whole}, changed to a type that may change its "
+                f"values; this is not supported for several source tables in one gold table"
             )
     if len(found) > 1:
         one, other = list(found.items())[:2]
-        raise Differ(f"the key of {one[1]} is {one[0]}, and the key of {other[1]} is {other[0]}")
+        raise Differ(
+            f"the source tables have different keys: the key of {one[1]} is {one[0]}, and the key of {other[1]} is "
+            f"{other[0]}"
+        )
     return next(iter(found), None)

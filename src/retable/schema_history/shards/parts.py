@@ -1,4 +1,4 @@
-"""Partitions of tables with shards: each partition of a shard is a separate one."""
+"""Names of source partitions for tables with shards: the same partition is a separate one for each shard."""
 
 from retable.model.sequence import Sequence
 
@@ -8,20 +8,20 @@ SHARD_ID = "shard"
 
 
 def join_part(shard: str, part: str | None) -> str:
-    """Give the partition of a shard's rows, as `shop.orders_7|`, or with the partition inside which they compare."""
+    """Return the partition name of a shard's rows: the shard, `|`, and the source partition, as in `shop.orders_7|`."""
     return f"{shard}{_BETWEEN}{part or ''}"
 
 
 def shard_of(part: str | None) -> str | None:
-    """Give the shard of a partition; None if it is not a shard's."""
+    """Return the shard in a partition name (`join_part`), or None if the name contains no shard."""
     return part.rpartition(_BETWEEN)[0] or None if part else None
 
 
 def source_part(part: str | None) -> str | None:
-    """Give the partition as the source has it."""
+    """Return the source partition in a partition name, with or without a shard. Return None if it has none."""
     return part if shard_of(part) is None else (part or "").rpartition(_BETWEEN)[2] or None
 
 
 def follows(part: str | None, sequence: Sequence, before: str | None, than: Sequence) -> bool:
-    """Say whether two rows of one key compare. Rows of two partitions in one source epoch do not."""
+    """Return whether the positions of two rows can be compared: the source partition is equal, or the epoch is not."""
     return part == before or sequence.epoch != than.epoch

@@ -13,9 +13,10 @@ def any_table(_: Table) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action on a table that `fits`, and its frequency relative to others. False: it had no effect.
+    """A possible action on a table. `fits` says for which tables it is possible.
 
-    If the shop has no table at all, the name is empty.
+    `act` takes the shop and the name of the table, or "" if the shop has no table. It returns False if it did nothing.
+    `weight` is the frequency of the action, relative to the other actions.
     """
 
     act: Callable[[Shop, str], bool | None]

@@ -1,4 +1,4 @@
-"""Changes of a table's columns: ALTER TABLE, each with its text and its true result."""
+"""Actions that change columns with ALTER TABLE. Each action makes the statement's text and its true result."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ def _free_names(shop: Shop, name: str) -> list[str]:
 
 
 def _add_column(shop: Shop, name: str) -> bool:
-    """ADD COLUMN, sometimes two of them by one statement; at the end, FIRST, or AFTER another."""
+    """ADD COLUMN at the end, FIRST, or AFTER another column. Sometimes one statement adds two columns."""
     free = _free_names(shop, name)
     if not free or len(shop.tables[name].columns) >= _MOST_COLUMNS:
         return False
@@ -50,7 +50,7 @@ def _add_column(shop: Shop, name: str) -> bool:
 
 
 def _put(pen: Pen, layout: Layout, column: Column, source: str | None, at: int) -> str:
-    """Put a column at a position: 0 is the end, 1 the front, else after another column; gives the end of the clause."""
+    """Insert a column into the layout: 0 is the end, 1 the front, else after another column. Return its clause."""
     if at == 0:
         layout.append((column, source))
         return ""
@@ -73,7 +73,7 @@ def _drop_column(shop: Shop, name: str) -> bool:
 
 
 def _drop_and_add_column(shop: Shop, name: str) -> bool:
-    """A column is dropped, and another of its name but of another type is added: by two statements, or by one."""
+    """Drop a column and add a column of the same name with a different type, by one statement or by two."""
     reserved = shop.reserved.get(name, frozenset())
     loose = [column for column in _loose_columns(shop.tables[name]) if column.name.lower() not in reserved]
     if len(shop.tables[name].columns) < 3 or not loose:
@@ -93,7 +93,7 @@ def _drop_and_add_column(shop: Shop, name: str) -> bool:
 
 
 def _rename_column(shop: Shop, name: str) -> bool:
-    """RENAME COLUMN, or CHANGE with the whole definition; a key's column too. Sometimes only the case changes."""
+    """RENAME COLUMN, or CHANGE with the whole definition, also of a key column. Sometimes only the case changes."""
     old, pen = pick(shop.chance, shop.tables[name].columns), shop.pen()
     free = [other for other in (*_free_names(shop, name), old.name.swapcase()) if other != old.name]
     if not free:
@@ -135,7 +135,7 @@ def _move_column(shop: Shop, name: str) -> bool:
 
 
 def _widen_column(shop: Shop, name: str) -> bool:
-    """MODIFY to a wider type of the same family; a key's column too."""
+    """MODIFY a column, also a key column, to a wider type of the same family."""
     wider = [(column, kind) for column in shop.tables[name].columns if (kind := widened(column.type)) is not None]
     if not wider:
         return False
@@ -145,7 +145,7 @@ def _widen_column(shop: Shop, name: str) -> bool:
 
 
 def _rewrite_column(shop: Shop, name: str) -> bool:
-    """MODIFY to a type of another kind that keeps every value too; not of a key's column."""
+    """MODIFY a column outside the key to a type of another family that keeps every value."""
     reserved = {*shop.reserved.get(name, frozenset()), *(key.lower() for key in shop.tables[name].keys)}
     open_columns = [column for column in shop.tables[name].columns if column.name.lower() not in reserved]
     others = [(column, kind) for column in open_columns if (kind := _rewritten(column.type)) is not None]
@@ -157,7 +157,7 @@ def _rewrite_column(shop: Shop, name: str) -> bool:
 
 
 def _rewritten(kind: ColumnType) -> ColumnType | None:
-    """A type that keeps every value and that Iceberg cannot promote to."""
+    """Return a type that keeps every value, but to which Iceberg cannot promote this type. None if there is none."""
     match kind.base:
         case "decimal" if kind.arguments[0] < 34:
             return ColumnType("decimal", (kind.arguments[0] + 4, kind.scale + 2))
@@ -176,7 +176,7 @@ def modify(shop: Shop, name: str, old: Column, new: Column, holds: bool) -> None
 
 
 def widened(kind: ColumnType) -> ColumnType | None:
-    """The next wider type that keeps every value and that Iceberg can promote to; None if there is none."""
+    """Return the next wider type to which Iceberg can promote this type without loss, or None if there is none."""
     match kind.base:
         case base if base in _STEP and not (kind.unsigned and _STEP[base] == "bigint"):
             return replace(kind, base=_STEP[base], arguments=())

@@ -1,4 +1,4 @@
-"""Statements that Retable may hold on, depending on its settings, although the source continues."""
+"""Actions with a statement at which Retable may hold the table, depending on its settings."""
 
 from retable.simulate.actions.action import Action
 from retable.simulate.actions.columns import modify
@@ -10,7 +10,7 @@ _DIGITS_OF_A_BIGINT = 18
 
 
 def _change_type(shop: Shop, name: str) -> bool:
-    """MODIFY to a type that may cut values: a text that these rows fit into, or a whole number that MySQL rounds to."""
+    """MODIFY to a type that may lose data: a shorter text, or from a decimal to an integer, to which MySQL rounds."""
     reserved = shop.reserved.get(name, frozenset())
     open_columns = [column for column in shop.tables[name].columns if column.name.lower() not in reserved]
     others = [(column, kind) for column in open_columns if (kind := _other_type(column.type)) is not None]

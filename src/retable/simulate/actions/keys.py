@@ -1,4 +1,4 @@
-"""Changes of the primary keys of the shop's tables: rows stay, but have another identity."""
+"""Actions that change the primary key of a table. The rows stay, but are identified by other columns."""
 
 from itertools import permutations
 
@@ -17,7 +17,7 @@ def _drop_primary_key(shop: Shop, name: str) -> None:
 
 
 def _change_primary_key(shop: Shop, name: str) -> bool:
-    """ADD PRIMARY KEY, together with the drop of an existing one: columns that identify all present rows."""
+    """ADD PRIMARY KEY over columns that are unique in the present rows. An existing key is dropped with it."""
     table, pen = shop.tables[name], shop.pen()
     others = [keys for keys in _possible_keys(table) if keys != table.keys]
     if not others:

@@ -1,4 +1,4 @@
-"""Plays the shop: which actions, how many, in which order."""
+"""Run the shop: choose its actions at random and return its history."""
 
 from collections.abc import Collection, Iterable
 
@@ -34,16 +34,16 @@ def simulate(
     clock: Clock = DEFAULT_CLOCK,
     database: str = DATABASE,
 ) -> History:
-    """Run a shop for this many actions of these kinds and give its history; equal draws give equal histories.
+    """Run a shop for `changes` actions of these kinds and return its history. Equal choices give equal histories.
 
-    `database` is the name of the database of the shop's tables. The tables that are `loaded` have `rows` rows each
-    before the log begins; the others are created at its beginning. HELD_KINDS occur only if they are named; a kind
-    named twice occurs twice as often.
+    `database` is the name of the shop's database. The tables named in `loaded` have `rows` rows each before the log
+    begins. The log begins with the creation of all other tables. HELD_KINDS occur only if `kinds` names them. A kind
+    that is named twice occurs twice as often. Raise InvalidSetting for an unknown kind.
     """
     names = list(kinds)
     for name in names:
         if name not in _ACTIONS:
-            raise InvalidSetting(f"the simulator knows no action {name!r}; there are {', '.join(_ACTIONS)}")
+            raise InvalidSetting(f"the simulator has no action {name!r}; `kinds` can name {', '.join(_ACTIONS)}")
     shop = Shop(chance, clock, loaded, rows, database)
     for name in DESIGNS:
         if name not in loaded:
@@ -55,7 +55,7 @@ def simulate(
 
 
 def _act(shop: Shop, weighted: list[str]) -> None:
-    """Take the first possible one of a few actions; there may be none, as with no table left."""
+    """Choose up to ten random actions and run the first possible action. If none is possible, do nothing."""
     shop.tick()
     for _ in range(_TRIES):
         kind = pick(shop.chance, weighted)

@@ -1,4 +1,4 @@
-"""Actions on rows: each is one transaction on a table that fits it."""
+"""Actions that change rows, each in one transaction."""
 
 from retable.simulate.actions.action import Action
 from retable.simulate.columns import Row
@@ -46,7 +46,7 @@ def _update(shop: Shop, name: str) -> None:
 
 
 def _update_many(shop: Shop, name: str) -> None:
-    """Several rows by one statement; other columns change in each."""
+    """Update several rows by one statement. Different columns change in each row."""
     with shop.transaction() as work:
         work.update(name, *((key, shop.changed(name, key)) for key in shop.pick_rows(name, _MANY)))
 
@@ -60,7 +60,7 @@ def _update_twice(shop: Shop, name: str) -> None:
 
 
 def _no_op_update(shop: Shop, name: str) -> None:
-    """An UPDATE that changes nothing and is logged all the same, as some servers and triggers do."""
+    """An UPDATE that changes nothing but is in the log, as some servers and triggers write it."""
     (key,) = shop.pick_rows(name)
     with shop.transaction() as work:
         work.update(name, (key, shop.tables[name].rows[key]))
@@ -73,7 +73,7 @@ def _change_key(shop: Shop, name: str) -> None:
 
 
 def _shift_keys(shop: Shop, name: str) -> None:
-    """Two rows by one statement, the second into the position that the first left: `SET id = id + 1`."""
+    """Change two keys by one statement, as `SET id = id + 1`: one row gets the former key of the other row."""
     first, second = shop.pick_rows(name, 2)
     fresh = shop.moved(name, second, shop.fresh_key(name))
     with shop.transaction() as work:
@@ -100,7 +100,7 @@ def _delete_many(shop: Shop, name: str) -> None:
 
 
 def _delete_and_insert(shop: Shop, name: str) -> None:
-    """A row is deleted and another inserted under its key, in one transaction: REPLACE."""
+    """Delete a row and insert another row with the same key in one transaction, as REPLACE does."""
     (key,) = shop.pick_rows(name)
     fresh = shop.changed(name, key)
     with shop.transaction() as work:
@@ -109,7 +109,7 @@ def _delete_and_insert(shop: Shop, name: str) -> None:
 
 
 def _insert_and_delete(shop: Shop, name: str) -> None:
-    """A row that no reader ever sees."""
+    """Insert and delete a row in one transaction, so that no reader ever sees it."""
     row = shop.new_row(name)
     with shop.transaction() as work:
         work.insert(name, row)
@@ -117,14 +117,14 @@ def _insert_and_delete(shop: Shop, name: str) -> None:
 
 
 def _insert_into_all(shop: Shop, _: str) -> None:
-    """One transaction over all tables, as an order with its lines."""
+    """Insert a row into each table in one transaction, as for an order with its lines."""
     with shop.transaction() as work:
         for name in shop.tables:
             work.insert(name, shop.new_row(name))
 
 
 def _roll_back(shop: Shop, name: str) -> None:
-    """A transaction that is rolled back: nothing of it is logged, but the numbers that it took stay used."""
+    """Roll a transaction back: the log has nothing of it, but its new keys are not used again."""
     (key,) = shop.pick_rows(name)
     with shop.transaction() as work:
         work.insert(name, shop.new_row(name))

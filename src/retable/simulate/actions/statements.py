@@ -30,7 +30,7 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTables:
-    """Producers file it under the first table."""
+    """DROP TABLE of one or more tables. Messages name the first of them as the statement's table."""
 
     names: tuple[str, ...]
     kind: str = "ERASE"
@@ -65,7 +65,7 @@ class TruncateTable:
 
 @dataclass(frozen=True, slots=True)
 class RenameTables:
-    """Renames, one after the other as in MySQL; producers file them under the first new name."""
+    """RENAME TABLE with pairs of old and new name, applied in order. Messages name the first new name as the table."""
 
     pairs: tuple[tuple[str, str], ...]
     kind: str = "RENAME"
@@ -99,14 +99,14 @@ class NoChange:
         return frozenset()
 
     def apply(self, tables: Tables) -> None:
-        """An index or a comment: rows and columns stay."""
+        """Change nothing: an index or a comment does not affect rows or columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlterTable:
-    """The table's new columns, each with the old column that it comes from, or None for an added column.
+    """ALTER TABLE. `layout` has each new column with the name of its old column, or None for an added column.
 
-    All clauses of a statement take effect at once, so only their common result is recorded.
+    All clauses of a statement take effect at once, so only their common result is recorded. `keys` is the new key.
     """
 
     table: str
@@ -135,9 +135,9 @@ class AlterTable:
 
 
 def converted(value: Value, column: Column) -> Value:
-    """The value as MySQL keeps it if its column gets the type of `column`: a decimal is rounded half away from zero.
+    """Return the value as MySQL stores it after its column got the type of `column`.
 
-    Of other changes only those without loss are supported.
+    A decimal is rounded half away from zero. All other supported changes of a type are without loss.
     """
     kind = column.type
     match value:

@@ -1,4 +1,4 @@
-"""Actions on whole tables: DDL statements, each with its text and its true result."""
+"""Actions that create, drop, rename or empty tables. Each action makes the statement's text and its true result."""
 
 from retable.simulate.actions.action import Action
 from retable.simulate.actions.statements import (
@@ -20,18 +20,18 @@ _ASIDE = "swap_aside"
 
 
 def create(shop: Shop, name: str) -> None:
-    """Create one of the shop's own tables as it was designed."""
+    """Create the table with this name from `DESIGNS`."""
     columns, keys = DESIGNS[name]
     shop.execute(CreateTable(name, columns, keys), shop.pen().create(name, columns, keys))
 
 
 def _free_names(shop: Shop) -> list[str]:
-    """Names for a table that is not loaded: the settings of loaded tables are under all names that they had."""
+    """Return names for a new table. Names that a loaded table had are not free, because settings contain them."""
     return [name for name in TABLE_NAMES if name not in shop.tables and name not in shop.reserved]
 
 
 def _create_table(shop: Shop, _: str) -> bool:
-    """Create a table whose name is free: one of the shop's own again, or a new one with columns of any kind."""
+    """Create a table with an unused name: a dropped table of `DESIGNS` again, or a new table with random columns."""
     free = [name for name in DESIGNS if name not in shop.tables] + _free_names(shop)
     if not free or len(shop.tables) >= _MOST_TABLES:
         return False
@@ -52,7 +52,7 @@ def _create_table(shop: Shop, _: str) -> bool:
 
 
 def _create_in_two(shop: Shop, name: str, columns: tuple[Column, ...]) -> None:
-    """CREATE TABLE without a key, and then ADD PRIMARY KEY, as exports of a schema do."""
+    """CREATE TABLE without a key and then ADD PRIMARY KEY, as in exports of a schema."""
     shop.execute(CreateTable(name, columns, ()), shop.pen().create(name, columns, ()))
     pen = shop.pen()
     text = pen.alter(name, f"{pen.words('ADD PRIMARY KEY')} ({pen.name('id')})")
@@ -60,7 +60,7 @@ def _create_in_two(shop: Shop, name: str, columns: tuple[Column, ...]) -> None:
 
 
 def _create_like(shop: Shop, name: str) -> bool:
-    """CREATE TABLE … LIKE: the columns and the key of another table, and none of its rows."""
+    """CREATE TABLE … LIKE: a table with the columns and the key of another table, without rows."""
     free = _free_names(shop)
     if not free or name in shop.reserved or len(shop.tables) >= _MOST_TABLES:
         return False
@@ -71,7 +71,7 @@ def _create_like(shop: Shop, name: str) -> bool:
 
 
 def _create_select(shop: Shop, name: str) -> bool:
-    """CREATE TABLE … SELECT as the log has it: a plain CREATE without the key, and the rows as inserts."""
+    """CREATE TABLE … SELECT as in the log: a CREATE TABLE without a key, then the rows as inserts."""
     free = _free_names(shop)
     if not free or len(shop.tables) >= _MOST_TABLES:
         return False
@@ -88,7 +88,7 @@ def _drop_table(shop: Shop, name: str) -> None:
 
 
 def _drop_two_tables(shop: Shop, name: str) -> bool:
-    """Two tables by one statement."""
+    """Drop two tables by one statement."""
     others = [other for other in shop.tables if other != name]
     if not others:
         return False
@@ -103,7 +103,7 @@ def _drop(shop: Shop, *names: str) -> None:
 
 
 def _drop_and_create(shop: Shop, name: str) -> None:
-    """DROP TABLE, and CREATE TABLE of the same name: one column fewer, in another order."""
+    """DROP TABLE, then CREATE TABLE with the same name, one column fewer and another column order."""
     table = shop.tables[name]
     others = tuple(column for column in table.columns if column.name not in table.keys)
     columns = (*others[1:], *(column for column in table.columns if column.name in table.keys))
@@ -131,7 +131,7 @@ def _rename_table(shop: Shop, name: str) -> bool:
 
 
 def _swap_tables(shop: Shop, name: str) -> bool:
-    """Two tables exchange names by a chain of renames in one statement, as a migration brings a new copy live."""
+    """Two tables exchange names by several renames in one statement, as when a migration replaces a table by a copy."""
     others = [other for other in shop.tables if other != name and other not in shop.reserved]
     if not others or name in shop.reserved or _ASIDE in shop.tables:
         return False

@@ -1,1 +1,1 @@
-"""The shop's history as each format writes it."""
+"""Writers of the shop's history, one for each message format."""

@@ -1,9 +1,9 @@
-"""canal_json: the history as Canal writes it, its full load as DTS does.
+"""canal_json: write the history as Canal does, and the full load as DTS does.
 
     {"data":[{"id":"1"}],"database":"shop","es":1772323200000,"gtid":"","id":7,"isDdl":false,
      "mysqlType":{"id":"bigint"},"old":null,"pkNames":["id"],"sql":"","sqlType":{"id":-5},"table":"t",…}
 
-The order is the offset. Rows that one statement changed are one message; values are text, as in Canal 1.1.7.
+Only the offset orders messages. The rows of one statement are one message. Values are text, as in Canal 1.1.7.
 """
 
 import json
@@ -30,7 +30,7 @@ _SQL_TYPES = {
 
 
 def write(history: History) -> Stream:
-    """Write the history as messages, in the order of the binlog; repetitions cannot be recognised."""
+    """Write the history as messages, in the order of the binlog. A reader cannot recognise a repeated message."""
     return Stream(NAME, tuple(_messages(history)), by_offset=True)
 
 
@@ -93,7 +93,7 @@ def _rows(history: History, number: int, changes: Sequence[RowChange], kind: str
 
 
 def _old_images(changes: Sequence[RowChange]) -> Iterator[dict[str, str | None]]:
-    """Canal collects the names of changed columns from row to row, so a later row may list an unchanged one."""
+    """Canal collects the names of changed columns over all rows, so a later row may list an unchanged column."""
     changed: set[int] = set()
     for change in changes:
         before, after = change.before or (), change.after or ()
@@ -131,14 +131,14 @@ def _image(columns: tuple[Column, ...], row: Row) -> dict[str, str | None]:
 
 
 def _sql_type(kind: ColumnType, value: Value) -> int:
-    """A code of java.sql.Types; for an unsigned number it depends on the value."""
+    """Return the code of java.sql.Types. For an unsigned number the code depends on the value."""
     if kind.is_whole and kind.unsigned and isinstance(value, int) and value > kind.bounds[1] // 2:
         return {"bigint": _DECIMAL, "int": _BIGINT}.get(kind.base, _INT)
     return _SQL_TYPES[kind.base]
 
 
 def wire_value(column: Column, value: Value) -> str | None:
-    """A value as text: an ENUM by its number, bytes as Latin-1 characters, TIMESTAMP as the clock of UTC."""
+    """Return a value as the message has it. ENUM is its number, bytes are Latin-1 characters, a TIMESTAMP is in UTC."""
     match value:
         case None:
             return None
@@ -158,7 +158,7 @@ def wire_value(column: Column, value: Value) -> str | None:
 
 
 def _decimal(value: Decimal) -> str:
-    """All digits, but a fraction of only zeros is one zero."""
+    """Return all digits of a decimal. A fraction of only zeros becomes one zero."""
     whole, point, fraction = f"{value:f}".partition(".")
     return f"{whole}.0" if point and not fraction.strip("0") else f"{whole}{point}{fraction}"
 
@@ -169,7 +169,7 @@ def _clock(kind: ColumnType, value: datetime) -> str:
 
 
 def java_double(value: float) -> str:
-    """A double as Java writes it: plain from 10^-3 to 10^7, else with an exponent."""
+    """Return a double as Java writes it: plain from 10^-3 to 10^7, else with an exponent."""
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return f"{Decimal(repr(value)):f}" if "e" in repr(value) else repr(value)
     digits, exponent = Decimal(repr(value)).as_tuple().digits, Decimal(repr(value)).adjusted()

@@ -1,9 +1,9 @@
-"""datahub_blob: the history as DataWorks' real-time synchronisation writes it into a Blob topic of DataHub.
+"""datahub_blob: write the history as DataWorks' real-time synchronisation does for a Blob topic of DataHub.
 
     {"schema":{"dataColumn":[{"name":"id","type":"LONG"}],"primaryKey":["id"],"source":{"dbType":"MySQL",…}},
      "payload":{"after":{"dataColumn":{"id":1}},"sequenceId":"1772323200000001004","op":"INSERT",…},"version":"0.0.1"}
 
-It is the record of `streamx_json`, without the empty parts of the envelope; a row keeps its nulls.
+A message is that of `streamx_json` without the null fields of its envelope. Null values of a row stay.
 """
 
 import json

@@ -1,10 +1,10 @@
-"""datahub_tuple: the history as DataWorks' real-time synchronisation writes it into Tuple topics of DataHub.
+"""datahub_tuple: write the history as DataWorks' real-time synchronisation does for Tuple topics of DataHub.
 
     {"_sequence_id_":"1772323200000001004","_operation_type_":"I","_excute_time_":"1772323200000",
      "_source_table_":"t","_before_image_":"N","_after_image_":"Y","id":"1"}
 
-The header `tuple_schema` contains the topic's columns. The order is `_sequence_id_`, which both halves of an update
-share; rows of the full load have "-1". There are no statements or heartbeats: the tables must exist before the log.
+The header `tuple_schema` contains the topic's columns. `_sequence_id_` orders the messages. Both halves of an update
+have the same; rows of the full load have "-1". There are no statements or heartbeats: all tables must be loaded tables.
 """
 
 import json
@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WHOLE = {"tinyint": "tinyint", "smallint": "smallint", "mediumint": "integer", "int": "integer", "bigint": "bigint"}
 _TYPES = _WHOLE | {"decimal": "decimal", "double": "double", "datetime": "timestamp", "timestamp": "timestamp"}
 _WIDER = {"tinyint": "smallint", "smallint": "integer", "int": "bigint", "bigint": "decimal"}
-"""A type that an unsigned number fits into."""
+"""The type of DataHub that is wide enough for an unsigned number, by MySQL's type."""
 
 
 def write(history: History) -> Stream:
@@ -70,7 +70,7 @@ def _record(
 
 
 def _schema(columns: tuple[Column, ...]) -> dict[str, list[dict[str, str | bool]]]:
-    """The topic's schema in DataHub's own JSON."""
+    """Return the topic's schema as DataHub's JSON."""
     return {"fields": [{"name": c.name, "type": _type(c.type), "notnull": not c.nullable} for c in columns]}
 
 
@@ -79,7 +79,7 @@ def _type(kind: ColumnType) -> str:
 
 
 def wire_value(value: Value) -> str | None:
-    """A value as DataHub delivers it: text, an instant in microseconds; a wall clock counts as UTC."""
+    """Return a value as DataHub delivers it, as text. Times are microseconds; a DATETIME is taken as UTC."""
     match value:
         case None:
             return None

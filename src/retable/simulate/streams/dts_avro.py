@@ -1,10 +1,10 @@
-"""dts_avro: the history as Alibaba Cloud DTS writes it by default ("DTS Avro"), its full load included.
+"""dts_avro: write the history, with its full load, as Alibaba Cloud DTS does by default ("DTS Avro").
 
     {"id":7,"sourceTimestamp":1772323200,"source":{"sourceType":"MySQL",…},"operation":"UPDATE","objectName":"shop.t",
      "tags":{"pk_uk_info":"{\\"PRIMARY\\":[\\"id\\"]}"},"fields":[{"name":"id","dataTypeNumber":8}],
      "beforeImages":[{"Integer":{…}}],"afterImages":[{"Integer":{…}}]}
 
-Each message is one Avro record without framing, in the older version of its schema. The order is the offset.
+Each message is one Avro record without framing, in the older version of its schema. Only the offset orders messages.
 """
 
 import json
@@ -27,13 +27,13 @@ _OPERATIONS = (
     *("INSERT", "UPDATE", "DELETE", "DDL", "BEGIN", "COMMIT", "ROLLBACK", "ABORT", "HEARTBEAT", "CHECKPOINT"),
     *("COMMAND", "FILL", "FINISH", "CONTROL", "RDB", "NOOP", "INIT"),
 )
-"""The operations, each at its index in the schema."""
+"""The operations, in the order of the enum in the Avro schema."""
 
 _BRANCHES = (
     *("null", "Integer", "Character", "Decimal", "Float", "Timestamp", "DateTime", "TimestampWithTimeZone"),
     *("BinaryGeometry", "TextGeometry", "BinaryObject", "TextObject", "EmptyObject"),
 )
-"""The kinds of a value, each at its index in the schema's union."""
+"""The types of a value, in the order of the union in the Avro schema."""
 
 _TYPE_NUMBERS = {
     **dict(zip(("tinyint", "smallint", "mediumint", "int", "bigint"), (1, 2, 9, 3, 8), strict=True)),
@@ -47,7 +47,7 @@ _NULL = b"\0"
 
 
 def write(history: History) -> Stream:
-    """Write the history as messages, in the order of the binlog; repetitions cannot be recognised."""
+    """Write the history as messages, in the order of the binlog. A reader cannot recognise a repeated message."""
     return Stream(NAME, tuple(_messages(history)), by_offset=True)
 
 
@@ -78,7 +78,7 @@ def _entry(history: History, entry: Entry) -> Message:
 
 
 def _heartbeats(position: int, after: int, until: int) -> Iterator[Message]:
-    """One for every full minute: the log holds no older entry that is still to come."""
+    """Yield a heartbeat for every full minute. It says that no entry with an earlier time is still to come."""
     for at_ms in range((after + 1) * _MINUTE_MS, (until + 1) * _MINUTE_MS, _MINUTE_MS):
         yield _message("heartbeat", position, at_ms, None, _record(position, at_ms, "HEARTBEAT", None, {}))
 
@@ -155,7 +155,7 @@ def _record(
     after: bytes = _NULL,
     transaction: int = 0,
 ) -> bytes:
-    """The record's fields in the order of the schema."""
+    """Return an Avro record: its fields in the order of the schema."""
     read = {"thread_id": "77", "readerThroughoutTime": str(time_ms + _LATENCY_MS), "server_id": "11"}
     place = f"{position}@1"
     parts = (
@@ -169,7 +169,7 @@ def _record(
 
 
 def _long(number: int) -> bytes:
-    """A number of up to 64 bits: zigzag, seven bits per byte, the lowest first."""
+    """Encode a number of up to 64 bits: zigzag, seven bits per byte, the lowest bits first."""
     rest, octets = number << 1 ^ number >> 63, bytearray()
     while rest > 0x7F:
         octets.append(rest & 0x7F | 0x80)
@@ -186,10 +186,10 @@ def _text(content: str) -> bytes:
 
 
 def _branch(number: int, *parts: bytes) -> bytes:
-    """A value of a union, after the index of its type in it."""
+    """Encode a value of a union: first the index of its type, then the value."""
     return _long(number) + b"".join(parts)
 
 
 def _array(items: Sequence[bytes]) -> bytes:
-    """An array, or the pairs of a map: one block, and the end."""
+    """Encode an array, or the pairs of a map, as one block and the end."""
     return (_long(len(items)) + b"".join(items) if items else b"") + b"\0"

@@ -1,4 +1,4 @@
-"""The formats that a history is written in: what each can express, and what settings must declare for it."""
+"""The message formats of the simulator: what each format can express, and what settings must declare for it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -34,15 +34,16 @@ def _open_types(history: History) -> TableSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """One format of the simulator.
+    """One message format of the simulator.
 
-    `write` takes the history, and options if the format has any. `kinds` are the actions that it can express, `loaded`
-    the tables that must exist before the log. `by_offset`: only the queue orders it. `arriving` are kinds that become
-    several messages at one position, ordered by arrival. `partial`: an update contains only some columns, so it needs
-    an earlier row.
+    `write` takes the history, and options if the format has options. `kinds` names the actions that the format can
+    express, `loaded` the tables that must exist before the log. If `by_offset` is true, only offsets order messages.
+    `arriving` names the actions that become several messages at one position, which are ordered by their arrival. If
+    `partial` is true, an update has only some columns, so it can only be applied to an existing row.
 
-    `schema` is the name between database and table. `source` and `tables` are the settings that it requires.
-    `as_source` converts a history to the contents of the format's own database.
+    `schema` is the name between database and table, None if there is none. `source` has the settings that the source
+    requires; `tables` returns the settings that its tables require. `as_source` converts a history to what the database
+    of this format would contain, for example a database without empty text.
     """
 
     name: str
@@ -59,7 +60,7 @@ class Format:
 
     @property
     def tells_statements(self) -> bool:
-        """Whether statements come, so that columns have the order of the source."""
+        """True if messages contain DDL statements, so that Retable knows the column order of the source."""
         return "create_table" in self.kinds
 
 
@@ -73,7 +74,7 @@ def _loaded_only(
     source: Mapping[str, str] | None = None,
     as_source: Callable[[History], History] = _as_it_is,
 ) -> Format:
-    """A format without statements: all tables exist from the beginning, and settings declare their keys and types."""
+    """Return a format without DDL statements. All tables are loaded tables; settings declare their keys and types."""
 
     def tables(history: History) -> TableSettings:
         return loaded_settings(history, schema)
@@ -94,7 +95,7 @@ def _loaded_only(
 
 
 _WITH_ROW_IDS = tuple(kind for kind in (*ROW_KINDS, *DDL_KINDS) if kind != "drop_primary_key")
-"""Rows that lose their key get hidden row ids, which no event gives for existing rows."""
+"""All kinds except `drop_primary_key`: rows that lose their key get hidden row ids, and no message shows these ids."""
 
 FORMATS: dict[str, Format] = {
     each.name: each
@@ -118,4 +119,4 @@ FORMATS: dict[str, Format] = {
         Format(name=dts_avro.NAME, write=dts_avro.write, by_offset=True, loaded=("stock",), tables=_open_types),
     )
 }
-"""The formats by name."""
+"""The simulator's formats by name."""

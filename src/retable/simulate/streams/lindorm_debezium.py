@@ -1,10 +1,10 @@
-"""lindorm_debezium: the history as the data subscription of Lindorm writes it, in "Debezium Format V2.0".
+"""lindorm_debezium: write the history as the data subscription of Lindorm does, in "Debezium Format V2.0".
 
     {"schema":{},"payload":{"op":"u","ts_ms":1772323200900,"before":{"id":1,"c":"x"},"after":{"id":1},
      "source":{"version":"v2.0","db":"shop","namespace":"default","table":"t","ts_ms":1772323200000}}}
 
-The order is the offset. A column that an update made null is left out of its row. There are no statements and
-heartbeats: the tables must exist before the log begins.
+Only the offset orders messages. In an update, columns with null are left out of the row. There are no statements and
+no heartbeats: all tables must be loaded tables.
 """
 
 import json
@@ -29,14 +29,17 @@ _TYPES = _WHOLE | {"double": "float64", "varbinary": "bytes"}
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Whether messages have their `schemas`, and updates of tables with a key the row `before` them."""
+    """Options of the subscription.
+
+    `schemas`: messages contain their schema. `before`: updates of tables with a key contain the row before the update.
+    """
 
     schemas: bool = True
     before: bool = True
 
 
 def write(history: History, options: Options | None = None) -> Stream:
-    """Write the rows of the history as messages, in their order; repetitions cannot be recognised."""
+    """Write the row changes of the history as messages, in order. A reader cannot recognise a repeated message."""
     return Stream(NAME, tuple(_messages(history, options or Options())), by_offset=True)
 
 
@@ -86,12 +89,12 @@ def _schema(columns: tuple[Column, ...]) -> dict[str, Any]:
 
 
 def wire_type(kind: ColumnType) -> str:
-    """The type in the schema part: unsigned numbers, decimals and times are text."""
+    """Return a column's type in the schema of a message. Unsigned numbers, decimals and times are text."""
     return "string" if kind.unsigned else _TYPES.get(kind.base, "string")
 
 
 def wire_value(column: Column, value: Value) -> int | float | str | None:
-    """A value as a row of the message has it."""
+    """Return a value as a row of the message contains it."""
     match value:
         case Decimal():
             return f"{value:f}"

@@ -1,12 +1,12 @@
-"""shareplex_json: the history as SharePlex and DTS write the log of an Oracle ("SharePlex JSON").
+"""shareplex_json: write the history as SharePlex and DTS do for an Oracle database ("SharePlex JSON").
 
     {"meta":{"time":"2026-03-01T00:00:00","userid":84,"op":"upd","scn":"14589063119719","rowid":"AAATGpAAIA5e1f0aAAA",
              "trans":"7.0.4","seq":1,"size":1,"table":"SHOP.orders","idx":"1/1","posttime":"2026-03-01T00:00:00"},
      "data":{"note":null},"key":{"id":"1","note":"x"}}
 
-An update has the columns that changed, and the old values of these and of the key. The order is `scn`, one for each
-transaction, and `seq`. TRUNCATE is the only statement: the tables must exist before the log begins, and their rows are
-its first inserts. Oracle has no empty text: write the history that `as_oracle` gives, and compare with its truth.
+An update has the changed columns, their old values, and the key. Messages are ordered by `scn`, one number for each
+transaction, then by `seq`. TRUNCATE is the only statement: all tables must be loaded tables, and their rows are the
+first inserts. Oracle has no empty text: write the history that `as_oracle` returns, and compare gold with its truth.
 """
 
 import json
@@ -33,7 +33,7 @@ _LATENCY_MS = 900
 
 
 def as_oracle(history: History) -> History:
-    """The same history in a database that stores empty text as null."""
+    """Return the same history for a database that stores empty text as null, as Oracle does."""
     loaded = {
         name: Table(table.columns, table.keys, {key: _without_empty(row) for key, row in table.rows.items()})
         for name, table in history.loaded.items()
@@ -57,7 +57,7 @@ def _without_empty(row: Row) -> Row:
 
 
 def write(history: History) -> Stream:
-    """Write the rows of the history as messages, in the order of the log."""
+    """Write the row changes and TRUNCATE statements of the history as messages, in the order of the log."""
     return Stream(NAME, tuple(_messages(history)), by_offset=False)
 
 
@@ -88,7 +88,7 @@ def _row(change: RowChange, scn: int, number: int, size: int) -> Message:
 
 
 def row_id(change: RowChange) -> str:
-    """Oracle's address of the row; it is not read for a table with a key, so any address will do."""
+    """Return Oracle's ROWID of the row. For a table with a key, a reader ignores it, so it is only made up."""
     number = crc32(change.table.encode()) if change.row_id is None else change.row_id
     return f"AAATGpAAIA{number:08x}"
 
@@ -133,7 +133,7 @@ def _message(kind: MessageKind, position: int, time_ms: int, key: str, message: 
 
 
 def wire_value(value: Value) -> str | None:
-    """A value as text; bytes in hexadecimal, times with nine digits of a second."""
+    """Return a value as the message has it, as text. Bytes are hexadecimal; times have nine digits after the second."""
     match value:
         case None:
             return None

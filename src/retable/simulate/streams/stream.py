@@ -1,4 +1,4 @@
-"""Messages as a producer wrote them, one after the other, before they entered a queue."""
+"""Messages in the order in which a producer wrote them, before a queue gets them."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,11 +11,12 @@ MessageKind = Literal["load", "row", "statement", "mark", "heartbeat"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `position` is the binlog position up to which the messages so far describe the truth.
+    """One message of a producer.
 
-    It is 0 for the full load; a heartbeat has that of the entry before it. `time_ms` is when the producer wrote it.
-    `key` is the message's key, whose hash decides the partition; without a key any is possible. `value` is text or
-    bytes as the format has it, None for a tombstone. `repeatable`: whether a reader can recognise a repetition.
+    `position` is the binlog position of its entry: this and all earlier messages describe the log up to this position.
+    It is 0 for the full load; a heartbeat has the position of the entry before it. `time_ms` is when the producer wrote
+    the message, in epoch milliseconds. The hash of `key` decides the partition; if it is None, any partition is
+    possible. `value` is None for a tombstone. `repeatable` says whether a reader can recognise a repeated message.
     """
 
     kind: MessageKind
@@ -29,7 +30,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """All messages of a history in one format. `by_offset`: their order is only that of the queue."""
+    """All messages of a history in one format. If `by_offset` is true, only the offset orders the messages."""
 
     format: str
     messages: tuple[Message, ...]
@@ -37,6 +38,6 @@ class Stream:
 
 
 def row_key(change: RowChange, row: Row) -> str:
-    """The value that is hashed for the partition: the table, with the key's values or the hidden row id."""
+    """Return the message key of a row: the table with the values of the row's key, or with the hidden row id."""
     places = [[column.name for column in change.columns].index(key) for key in change.keys]
     return f"{change.table}/{[row[place] for place in places] if places else change.row_id}"

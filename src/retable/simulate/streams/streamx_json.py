@@ -1,9 +1,9 @@
-"""streamx_json: the history as DataWorks' real-time synchronisation writes it to Kafka.
+"""streamx_json: write the history as DataWorks' real-time synchronisation does for Kafka.
 
     {"schema":{"dataColumn":[{"name":"id","type":"LONG"}],"primaryKey":["id"],"source":{"dbType":"MySQL",…}},
      "payload":{"before":null,"after":{"dataColumn":{"id":1}},"sequenceId":"1772323200000001004","op":"INSERT",…},…}
 
-The order is `sequenceId`; rows of the full load have "-1". Every row is a separate message, an update one or two.
+`sequenceId` orders the messages; rows of the full load have "-1". Each row has a message, an update one or two.
 """
 
 import json
@@ -27,15 +27,16 @@ ROW_ID = "#alibaba_rds_row_id#"
 _MINUTE_MS = 60_000
 _LATENCY_MS = 900
 _DDL_META = "rO0ABXQACXNpbXVsYXRlZA=="
-"""The contents of `ddlMeta`: a Java-serialized text, which must not be read."""
+"""The contents of `ddlMeta`: a Java-serialized text. Retable must not deserialize it."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The configuration of the task: updates as two messages ("halves"), as one ("whole"), or either ("mixed").
+    """The configuration of the synchronisation task.
 
-    `row_ids`: tables without a key carry the hidden row id. `marks`: TRANSACTION_BEGIN and TRANSACTION_END are written.
+    `updates`: an update is two messages ("halves"), one message ("whole"), or either ("mixed"). `row_ids`: rows of
+    tables without a key contain the hidden row id. `marks`: TRANSACTION_BEGIN and TRANSACTION_END are written.
     """
 
     updates: Literal["halves", "whole", "mixed"] = "mixed"
@@ -50,7 +51,7 @@ def write(history: History, options: Options | None = None) -> Stream:
 
 
 def sequence_id(history: History, position: int) -> int:
-    """The `sequenceId` of a binlog position: the task's start, and a counter."""
+    """Return the `sequenceId` of a binlog position: the time of the full load in nanoseconds, plus the position."""
     return history.loaded_at_ms * 1_000_000 + position
 
 
@@ -75,7 +76,7 @@ class _Writer:
         yield from self._heartbeats(last, minute, -(-self.history.ended_at_ms // _MINUTE_MS))
 
     def _load(self, name: str, table: Table) -> Iterator[Message]:
-        """Rows of the full load have no time; only a key distinguishes the same row twice."""
+        """Write the rows of the full load. They have no time. Only a key distinguishes a repeated row."""
         stamp = {"eventTime": -1, "systemTime": self.history.loaded_at_ms, "checkpointTime": -1}
         for key, row in table.rows.items():
             row_id = key if isinstance(key, int) else None
@@ -120,7 +121,7 @@ class _Writer:
         return self._message("row", change, row_key(change, keyed), payload, self._schema(change))
 
     def _statement(self, run: StatementRun) -> Message:
-        """A rename is filed under the old name; the statement's text decides."""
+        """Write a DDL statement. The message of a rename names the table by its old name."""
         statement = run.statement
         table = statement.pairs[0][0] if isinstance(statement, RenameTables) else statement.table
         ddl = {"text": run.text, "ddlMeta": _DDL_META}
@@ -133,7 +134,7 @@ class _Writer:
         return self._message("mark", mark, "", payload, self._source(None))
 
     def _heartbeats(self, position: int, after: int, until: int) -> Iterator[Message]:
-        """One for every full minute: the log holds no older entry that is still to come."""
+        """Yield a heartbeat for every full minute. It says that no entry with an earlier time is still to come."""
         if not self.options.heartbeats:
             return
         schema = {"dataColumn": None, "primaryKey": None, "source": None}
@@ -163,7 +164,7 @@ class _Writer:
         return {**images, "sequenceId": sequence, "timestamp": stamp, "op": op, "ddl": filled.get("ddl")}
 
     def _stamp(self, time_ms: int) -> dict[str, int]:
-        """MySQL's log knows whole seconds."""
+        """Return the times of a message. MySQL's log has only whole seconds."""
         at = time_ms // 1000 * 1000
         return {"eventTime": at, "systemTime": time_ms + _LATENCY_MS, "checkpointTime": at}
 
@@ -186,7 +187,7 @@ class _Writer:
 
 
 def wire_type(kind: ColumnType) -> str:
-    """StreamX's name for a type: six families, without lengths."""
+    """Return StreamX's name of a type: one of a few families, without length or precision."""
     if kind.is_whole:
         return "LONG"
     match kind.base:
@@ -200,7 +201,7 @@ def wire_type(kind: ColumnType) -> str:
 
 
 def wire_value(column: Column, value: Value) -> int | float | str | None:
-    """A value as in `dataColumn`: times as epoch milliseconds in UTC, decimals as text with all digits."""
+    """Return a value as `dataColumn` has it: times as epoch milliseconds in UTC, decimals as text with all digits."""
     match value:
         case Decimal():
             return f"{value:f}"

@@ -1,4 +1,4 @@
-"""What MySQL stores of a value in a column whose type holds it whole."""
+"""How MySQL stores a value in a column. A value that the type cannot hold unchanged is refused."""
 
 from decimal import Decimal
 
@@ -77,12 +77,12 @@ def _utf8_length(text: str) -> int:
 
 
 def _unpadded(length: int) -> Store:
-    """Refuse trailing blanks, which a CHAR does not keep."""
+    """Accept text that a CHAR of this length holds. Refuse trailing blanks, which a CHAR does not keep."""
     short = no_longer_than(length, "characters")
 
     def store(text: str) -> str:
         if text.endswith(" "):
-            raise ValueError("its trailing blanks would be lost")
+            raise ValueError("the text ends in blanks, which a CHAR does not keep")
         return str(short(text))
 
     return store
@@ -91,7 +91,7 @@ def _unpadded(length: int) -> Store:
 def _octets(length: int) -> Store:
     def store(value: bytes) -> bytes:
         if len(value) != length:
-            raise ValueError(f"not {length} bytes long")
+            raise ValueError(f"the value is not {length} bytes long")
         return value
 
     return store
@@ -100,19 +100,21 @@ def _octets(length: int) -> Store:
 def _one_of(known: list[str]) -> Store:
     def store(text: str) -> str:
         if text not in known:
-            raise ValueError("not one of its labels")
+            raise ValueError("the text is not one of the labels of the ENUM")
         return text
 
     return store
 
 
 def _some_of(known: list[str]) -> Store:
-    """Accept what a SET shows: each of its labels once, in the order of its definition."""
+    """Accept a list of labels of a SET, each once and in the order of the definition, as MySQL shows them."""
 
     def store(text: str) -> str:
         members = text.split(",") if text else []
         if members != [label for label in known if label in members]:
-            raise ValueError("not a list of its labels, each once and in their order")
+            raise ValueError(
+                "the text is not a list of labels of the SET, each once and in the order of the definition"
+            )
         return text
 
     return store
@@ -120,11 +122,11 @@ def _some_of(known: list[str]) -> Store:
 
 def _not_negative(value: int | float | Decimal) -> int | float | Decimal:
     if value < 0:
-        raise ValueError("less than zero")
+        raise ValueError("the number is less than zero, and the column is UNSIGNED")
     return value
 
 
 def _year(value: int) -> int:
     if value and not 1901 <= value <= 2155:
-        raise ValueError("not a valid year in MySQL")
+        raise ValueError("the number is not a year that MySQL stores: expected 0, or 1901 to 2155")
     return value

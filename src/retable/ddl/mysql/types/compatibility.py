@@ -1,4 +1,4 @@
-"""Find the MySQL type changes that leave every stored value as it is."""
+"""Find the type changes of MySQL that do not change any stored value."""
 
 import re
 
@@ -20,7 +20,7 @@ _BINARY = ("blob", "binary")
 
 
 def keeps_values(old: str, new: str) -> bool:
-    """Say whether MySQL keeps every stored value when a column changes from type `old` to `new`."""
+    """Return whether MySQL keeps every stored value when a column changes from type `old` to `new`."""
     before, after = parse_type(old), parse_type(new)
     if before is None or after is None or before[0] not in _KNOWN or after[0] not in _KNOWN:
         return old.strip().lower() == new.strip().lower()
@@ -56,12 +56,18 @@ def keeps_values(old: str, new: str) -> bool:
 
 
 def mariadb_keeps_values(old: str, new: str) -> bool:
-    """Say the same for MariaDB, whose JSON is a checked LONGTEXT (its manual, JSON Data Type)."""
+    """Return whether MariaDB keeps every stored value when a column changes from type `old` to `new`.
+
+    The JSON type of MariaDB is a checked LONGTEXT (its manual, JSON Data Type).
+    """
     return keeps_values(*("longtext" if kind.strip().lower() == "json" else kind for kind in (old, new)))
 
 
 def parse_type(text: str) -> tuple[str, str, str] | None:
-    """Cut a type into its name, the text in its parentheses, and its options. ZEROFILL implies UNSIGNED."""
+    """Return the name of a type, the text in its parentheses, and its options. Return None if it is not a type.
+
+    ZEROFILL implies UNSIGNED.
+    """
     match = _TYPE.match(text)
     if match is None:
         return None
@@ -74,12 +80,15 @@ def parse_type(text: str) -> tuple[str, str, str] | None:
 
 
 def labels(arguments: str) -> list[str]:
-    """Give the labels of an ENUM or a SET, as the statement spells them between their quotes."""
+    """Return the labels of an ENUM or a SET, without quotes. `arguments` is the text in the parentheses of the type."""
     return [label.replace("''", "'") for label in _LABEL.findall(arguments)]
 
 
 def _keeps_labels(kind: str, old: list[str], new: list[str]) -> bool:
-    """Say whether each value keeps its text. A SET shows its labels in the order of its definition."""
+    """Return whether each stored value of an ENUM or SET keeps its text.
+
+    A SET shows its labels in the order of its definition, so this order must not change.
+    """
     return set(old) <= set(new) if kind == "enum" else [label for label in new if label in old] == old
 
 
@@ -92,12 +101,15 @@ def _is_text(kind: str) -> bool:
 
 
 def _holds_digits(kind: str, arguments: str) -> bool:
-    """Say whether text is long enough for any whole number, which has up to 20 characters."""
+    """Return whether a text type can hold any whole number, which has up to 20 characters."""
     return capacity(kind, arguments) >= 20
 
 
 def capacity(kind: str, arguments: str) -> int:
-    """Give how many characters (or bytes) fit. A TEXT counts bytes, and a character takes up to four."""
+    """Return the capacity of a type. It is in bytes for TEXT types and types of bytes, else in characters.
+
+    A character takes up to four bytes.
+    """
     if kind.endswith(("char", "binary")):
         return _number(arguments, 1)
     for prefix, bits in (("tiny", 8), ("medium", 24), ("long", 32)):

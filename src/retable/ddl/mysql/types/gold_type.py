@@ -1,4 +1,4 @@
-"""The gold type of MySQL's and MariaDB's column types (docs/formats.md, types in gold)."""
+"""Find the gold type of a column type of MySQL or MariaDB. Source: docs/formats.md, types in gold."""
 
 from retable.ddl.type_text import STRING, decimal, numbers
 from retable.model.schema import GoldType
@@ -46,11 +46,12 @@ _MYSQL_PLAIN: dict[str, GoldType] = {
 
 _ATTRIBUTES = frozenset({"unsigned", "signed", "zerofill"})
 LARGEST_FLOAT_PRECISION = 24
-"""Bits. A FLOAT(p) with more is a DOUBLE (MySQL's manual, Floating-Point Types)."""
+"""The greatest `p`, in bits, with which FLOAT(p) is a FLOAT. With a greater `p` it is a DOUBLE (MySQL's manual,
+Floating-Point Types)."""
 
 
 def mysql_type_name(name: str) -> str:
-    """Give the type's name in MySQL's information_schema: `tinyint(1)` for BOOL, `int` for INTEGER."""
+    """Return the name of the type in MySQL's information_schema: `tinyint(1)` for BOOL, `int` for INTEGER."""
     return _MYSQL_SHORTHANDS.get(name.lower()) or _MYSQL_SYNONYMS.get(name.lower(), name)
 
 
@@ -98,7 +99,7 @@ def _decimal(lengths: list[int] | None, has_lengths: bool) -> GoldType | None:
 
 
 def _float(lengths: list[int] | None) -> GoldType | None:
-    """FLOAT(53) is a double; FLOAT(7,4) is a float that shows four digits."""
+    """Return a double for FLOAT(53). Return a float for FLOAT(7,4), which shows four digits after the point."""
     match lengths:
         case [precision] if precision > LARGEST_FLOAT_PRECISION:
             return _DOUBLE

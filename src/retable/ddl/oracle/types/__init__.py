@@ -1,1 +1,1 @@
-"""Types of Oracle: their gold types, and the effect of a type change on values."""
+"""Column types of Oracle: their gold types, and what a type change does to stored values."""

@@ -1,4 +1,4 @@
-"""What Oracle stores of a value in a column whose type holds it whole: it pads a CHAR, and cuts nothing."""
+"""How Oracle stores a value in a column. It pads a CHAR with blanks and does not cut values."""
 
 from retable.ddl.type_text import read_type_text
 from retable.ddl.value_checks import Store, padded, refuse, same

@@ -1,4 +1,4 @@
-"""Find the Oracle type changes that leave every stored value as it is."""
+"""Find the type changes of Oracle that do not change any stored value."""
 
 from retable.ddl.type_text import read_type_text
 
@@ -16,10 +16,10 @@ _PADDED = frozenset({"char", "nchar"})
 
 
 def keeps_values(old: str, new: str) -> bool:
-    """Say whether Oracle keeps every stored value when a column changes from type `old` to `new`.
+    """Return whether Oracle keeps every stored value when a column changes from type `old` to `new`.
 
-    Oracle refuses a change that would cut a value. It shortens only columns whose values fit, and removes digits only
-    from an empty column. But it pads a CHAR with blanks to its new length.
+    Oracle refuses a change that would cut a value. It shortens a column only if all values fit, and reduces the digits
+    only of an empty column. But it pads the values of a CHAR with blanks to the new length.
     """
     before, after = read_type_text(old), read_type_text(new)
     if before.name == after.name:

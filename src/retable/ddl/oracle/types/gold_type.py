@@ -1,4 +1,4 @@
-"""The gold type of Oracle's column types (docs/formats.md, types in gold)."""
+"""Find the gold type of an Oracle column type. Source: docs/formats.md, types in gold."""
 
 import re
 
@@ -28,10 +28,10 @@ _LENGTHS = re.compile(r"\s*\([^()]*\)\s*")
 
 
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
-    """Find the gold type; None: an unknown type.
+    """Return the gold type, or None if the type is unknown.
 
-    A number with unbounded digits is text with every digit: NUMBER without a precision, and FLOAT, REAL and DOUBLE
-    PRECISION, which count their digits in binary and keep them in decimal. A DATE has a time of day.
+    A number whose digits have no limit is a string with every digit. These are NUMBER without a precision, and FLOAT,
+    REAL and DOUBLE PRECISION, whose precision is in bits although the value is decimal. A DATE has a time of day.
     """
     text = read_type_text(source_type)
     if text.name in ("number", "numeric", "decimal", "dec"):
@@ -40,9 +40,10 @@ def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
 
 
 def _number(text: TypeText, bare_is_whole: bool) -> GoldType | None:
-    """NUMBER(p,s): a negative scale adds digits before the point. A scale above the precision puts all after it.
+    """Return the gold type of NUMBER(p,s), DECIMAL or NUMERIC.
 
-    DECIMAL and NUMERIC without lengths are whole numbers of 38 digits; so is NUMBER(*,0).
+    A negative scale adds digits before the point. If the scale is greater than the precision, all digits are after the
+    point. DECIMAL and NUMERIC without lengths, and NUMBER(*,0), are whole numbers of 38 digits.
     """
     first, *rest = (part.strip() for part in text.arguments.split(","))
     if first in ("", "*") and not rest:

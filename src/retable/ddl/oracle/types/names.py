@@ -1,4 +1,4 @@
-"""Read the type of an Oracle column as the statement spells it, with single blanks."""
+"""Read the type of an Oracle column. The result has the spelling of the statement, with single blanks."""
 
 from sqlglot import TokenType
 

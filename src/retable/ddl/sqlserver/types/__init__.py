@@ -1,1 +1,1 @@
-"""Types of SQL Server: their gold types, and the effect of a type change on values."""
+"""Column types of SQL Server: their gold types, and what a type change does to stored values."""

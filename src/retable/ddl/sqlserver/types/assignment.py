@@ -1,4 +1,4 @@
-"""What SQL Server stores of a value in a column whose type holds it whole."""
+"""How SQL Server stores a value in a column. A value that the type cannot hold unchanged is refused."""
 
 from retable.ddl.type_text import TypeText, read_type_text
 from retable.ddl.value_checks import (
@@ -19,7 +19,7 @@ _BOUNDS = {"tinyint": (0, 255), "smallint": (-(2**15), 2**15 - 1), "int": (-(2**
 }
 _MOST = 2**31 - 1
 _TEN_MILLISECONDS = 10_000
-"""A datetime counts in ticks of 1/300 s. Each multiple of this value is a whole number of ticks."""
+"""Microseconds. A datetime is stored in units of 1/300 second. Each multiple of 10 ms is a whole number of units."""
 
 
 def storer(source_type: str) -> Store:
@@ -63,7 +63,7 @@ def _units(text: str) -> int:
 def _multiple_of(micros: int) -> Store:
     def store(value: int) -> int:
         if value % micros:
-            raise ValueError("its type rounds it")
+            raise ValueError("the type of the column rounds this time")
         return value
 
     return store

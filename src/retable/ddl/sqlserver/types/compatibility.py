@@ -1,4 +1,4 @@
-"""Find the SQL Server type changes that leave every stored value as it is."""
+"""Find the type changes of SQL Server that do not change any stored value."""
 
 from retable.ddl.sqlserver.types.gold_type import gold_type
 from retable.ddl.type_text import read_type_text
@@ -24,10 +24,10 @@ _FRACTIONS = frozenset({"datetime2", "datetimeoffset", "time"})
 
 
 def keeps_values(old: str, new: str) -> bool:
-    """Say whether SQL Server keeps every stored value when a column changes from type `old` to `new`.
+    """Return whether SQL Server keeps every stored value when a column changes from type `old` to `new`.
 
-    It refuses to cut a text or a whole number. But it rounds digits after the point and fractions of a second, pads
-    values of fixed length, and turns a whole number that is too long for a text into `*`.
+    SQL Server refuses to cut a text or a whole number. But it rounds digits after the point and fractions of a second,
+    pads values of fixed length, and converts a whole number that is too long for a text to `*`.
     """
     before, after = read_type_text(old), read_type_text(new)
     if before == after or {before.name, after.name} <= _INTEGERS:

@@ -1,4 +1,4 @@
-"""The gold type of SQL Server's column types (docs/formats.md, types in gold)."""
+"""Find the gold type of a SQL Server column type. Source: docs/formats.md, types in gold."""
 
 from retable.ddl.type_text import LARGEST_DECIMAL, STRING, decimal, read_type_text
 from retable.model.schema import GoldType
@@ -28,9 +28,9 @@ _PLAIN: dict[str, GoldType] = {
 
 
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
-    """Find the gold type. None: an unknown type, or one whose values have many types (sql_variant).
+    """Return the gold type. Return None for an unknown type, and for sql_variant, whose values have many types.
 
-    TIMESTAMP is not a time. It is the old name of ROWVERSION.
+    TIMESTAMP is not a time: it is the old name of ROWVERSION.
     """
     text = read_type_text(source_type.replace("[", "").replace("]", ""))
     name = text.name.removeprefix("sys.").removesuffix(" identity")

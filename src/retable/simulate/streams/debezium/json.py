@@ -1,11 +1,11 @@
-"""debezium_json: the history as Debezium's MySQL connector writes it, with the snapshot.
+"""debezium_json: write the history as Debezium's MySQL connector does, with its snapshot.
 
     {"schema":{…},"payload":{"before":null,"after":{"id":1,"total":"ASw="},"source":{"connector":"mysql","name":"erp",
      "snapshot":"false","db":"shop","table":"t","file":"bin.000003","pos":132,"row":0,…},"op":"c","ts_ms":1772323200900}}
 
-The order is the binlog's file and position, and the row of the event. A changed key is a delete and a create at one
-position, and a null value follows every delete. A statement over several tables comes once for each, all at one
-position. The connector's modes are its defaults, except `skipped.operations=none`: TRUNCATE is in the stream.
+`file`, `pos` and `row` order the messages. A changed key is a delete and a create at one position. After every delete
+comes a message with a null value. A statement over several tables is one message for each table, all at one position.
+All modes of the connector are defaults except `skipped.operations=none`, so TRUNCATE is in the stream.
 """
 
 import json
@@ -45,8 +45,8 @@ _HEADER_BYTES = 4
 class Options:
     """The configuration of the connector and its converter.
 
-    `schemas`: each message has its schema part. `transactions`: provide.transaction.metadata. `tombstones`:
-    tombstones.on.delete.
+    `schemas`: each message contains its schema. `transactions` is the connector's option provide.transaction.metadata,
+    `tombstones` is tombstones.on.delete. `heartbeats`: a heartbeat is written every minute.
     """
 
     schemas: bool = True
@@ -62,7 +62,7 @@ def write(history: History, options: Options | None = None) -> Stream:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The position of an event in the binlog; `position` is that of the history."""
+    """The position of an event in the binlog, made from `position`, the position in the history."""
 
     position: int
     time_ms: int
@@ -80,7 +80,7 @@ class _Place:
 
 @dataclass(slots=True)
 class _Transaction:
-    """The transaction that is being written, and the number of its changes so far for each table."""
+    """The transaction that is being written, with the number of its changes so far in each table."""
 
     id: str
     changes: Counter[str] = field(default_factory=Counter)
@@ -105,7 +105,7 @@ class _Writer:
 
     # --- the snapshot ------------------------------------------------------------------------------------------------
     def _snapshot(self) -> Iterator[Message]:
-        """Everything is dropped and declared first, then read, all at the position where the log begins."""
+        """Yield the snapshot: first DROP and CREATE of each table, then all rows, all at the log's begin."""
         history = self._history
         begin = history.entries[0].position - 1 if history.entries else 0
         here = _Place(begin, history.loaded_at_ms, snapshot="true")
@@ -210,7 +210,7 @@ class _Writer:
         yield Message("mark", mark.position, mark.time_ms + _LATENCY_MS, json.dumps({"id": transaction.id}), value)
 
     def _statements(self, run: StatementRun) -> Iterator[Message]:
-        """The connector splits a statement over several tables, and writes DROP TABLE again itself."""
+        """The connector splits a statement over several tables. It writes the text of DROP TABLE itself."""
         database, statement = self._history.database, run.statement
         pen, place = Pen(database), _Place(run.position, run.time_ms)
         if isinstance(statement, DropTables):
@@ -250,7 +250,7 @@ class _Writer:
         return Message("statement", place.position, written_ms, key, value)
 
     def _heartbeats(self, position: int, after: int, until: int) -> Iterator[Message]:
-        """One for every full minute, by the connector's clock."""
+        """Yield a heartbeat for every full minute of the connector's clock."""
         if not self._options.heartbeats:
             return
         for at_ms in range((after + 1) * _MINUTE_MS, (until + 1) * _MINUTE_MS, _MINUTE_MS):
@@ -279,7 +279,7 @@ class _Writer:
         }
 
     def _key(self, change: RowChange, row: Row | None) -> str | None:
-        """The columns of the primary key; a table without one has messages without keys."""
+        """Return the message key: the columns of the primary key. A table without a key has messages without keys."""
         if not change.keys or row is None:
             return None
         cells = _key(change, row)

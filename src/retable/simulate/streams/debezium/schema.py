@@ -1,4 +1,4 @@
-"""The parts of Debezium's messages that describe columns: Kafka Connect's schemas and values, and `tableChanges`."""
+"""Make the parts of Debezium's messages about columns: the schemas and values of Kafka Connect, and `tableChanges`."""
 
 from base64 import b64encode
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _JDBC_TYPES = {
     **dict(zip(("decimal", "double", "enum", "varchar", "varbinary"), (3, 8, 1, 12, -3), strict=True)),
     **dict(zip(("date", "datetime", "timestamp"), (91, 93, 2014), strict=True)),
 }
-"""The codes of java.sql.Types that the connector's parser gives."""
+"""The code of java.sql.Types that the connector writes for each type of MySQL."""
 
 _SOURCE = (
     *(("version", "string"), ("connector", "string"), ("name", "string"), ("ts_ms", "int64"), ("snapshot", "string")),
@@ -33,7 +33,7 @@ _ORDER = (("id", "string"), ("total_order", "int64"), ("data_collection_order", 
 
 
 def with_schema(payload: Json, name: str, fields: Iterable[Json]) -> Json:
-    """A message as the converter writes it with schemas; `fields` are those of the payload."""
+    """Return a message with its schema, as the converter writes it. `fields` describes the payload, `name` its type."""
     return {"schema": struct(name, fields, optional=False), "payload": payload}
 
 
@@ -42,7 +42,7 @@ def struct(name: str, fields: Iterable[Json], optional: bool = True, **place: st
 
 
 def change_fields(table: str, columns: Iterable[Column]) -> list[Json]:
-    """The fields of a row change; `table` is the topic's name."""
+    """Return the schema fields of a row change. `table` is the name of the topic."""
     rows = [column_field(column) for column in columns]
     order = [_plain(name, kind, optional=False) for name, kind in _ORDER]
     return [
@@ -56,14 +56,14 @@ def change_fields(table: str, columns: Iterable[Column]) -> list[Json]:
 
 
 def statement_fields() -> list[Json]:
-    """The fields of a statement, without the contents of `tableChanges`."""
+    """Return the schema fields of a DDL statement, without the contents of `tableChanges`."""
     texts = [_plain(name, "string") for name in ("databaseName", "schemaName", "ddl")]
     changes = {"type": "array", "items": {"type": "struct", "fields": [], "optional": False}, "optional": False}
     return [_source(), *times(), *texts, changes | {"field": "tableChanges"}]
 
 
 def boundary_fields() -> list[Json]:
-    """The fields of a transaction's begin or end."""
+    """Return the schema fields of a message for the begin or end of a transaction."""
     counted = {"type": "struct", "fields": [_plain("data_collection", "string"), _plain("event_count", "int64")]}
     changes = {"type": "array", "items": {**counted, "optional": False}, "optional": True, "field": "data_collections"}
     texts = [_plain(name, "string", optional=False) for name in ("status", "id")]
@@ -84,7 +84,7 @@ def _plain(name: str, kind: str, optional: bool = True) -> Json:
 
 
 def column_field(column: Column) -> Json:
-    """A column's schema, with its default if it has one."""
+    """Return the schema of a column, with its default if it has a default."""
     known: Json = {"optional": column.nullable}
     if column.has_default and column.default is not None:
         known["default"] = wire_value(column, column.default)
@@ -120,7 +120,7 @@ def _named(kind: str, name: str, parameters: dict[str, str] | None = None) -> Js
 
 
 def wire_value(column: Column, value: Value) -> int | float | str | None:
-    """A value in the connector's default modes: decimals precise, times as fine as their column."""
+    """Return a value in the default modes of the connector: decimals are exact, times as precise as their column."""
     match value:
         case int() if column.type.base == "bigint" and value >= 1 << 63:
             return value - (1 << 64)
@@ -141,14 +141,14 @@ def wire_value(column: Column, value: Value) -> int | float | str | None:
 
 
 def _unscaled(value: Decimal) -> bytes:
-    """All digits as one whole number: big-endian, in two's complement."""
+    """Return all digits as one integer: big-endian bytes in two's complement."""
     sign, digits, _ = value.as_tuple()
     number = int("".join(map(str, digits))) * (-1 if sign else 1)
     return number.to_bytes((number.bit_length() + 8) // 8, signed=True)
 
 
 def table_change(kind: str, database: str, name: str, table: Table | None) -> Json:
-    """What the connector's parser understood of a statement: the resulting table, None if it is dropped."""
+    """Return an entry of `tableChanges`: the table after a statement. If the table was dropped, `table` is None."""
     return {"type": kind, "id": f'"{database}"."{name}"', "table": None if table is None else _table(table)}
 
 
