@@ -3,9 +3,12 @@
 import os
 import re
 import sys
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
+from retable.cli import progress
 from retable.cli.output import print_table, wrapped_table
 
 HEADERS = ("TABLE", "ROWS", "REASON")
@@ -46,3 +49,16 @@ def test_a_terminal_without_colours_gets_no_codes(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("TERM", term)
     shown = wrapped_table(HEADERS, ROWS[:1], 80) or ""
     assert ("\x1b" in shown) == (term != "dumb")
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_what_a_command_works_on_is_shown_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+) -> None:
+    shown = StringIO()
+    console = Console(file=shown, force_terminal=is_terminal)
+    monkeypatch.setattr(progress, "Console", lambda **_: console)
+    with progress.working("reading [bold]messages\x1b[2J"):
+        pass
+    assert (r"reading [bold]messages\x1b[2J" in shown.getvalue()) == is_terminal
+    assert bool(shown.getvalue()) == is_terminal

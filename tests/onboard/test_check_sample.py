@@ -15,6 +15,7 @@ from laws.world import World, make_settings
 from published import publish
 from retable.cli.app import app
 from retable.ledger.lake.catalog import open_lake
+from retable.ledger.quarantine import message_place
 from retable.model.event import TableName
 from retable.model.message import RawMessage
 
@@ -109,7 +110,8 @@ def test_rows_that_do_not_fit_are_counted_with_one_reason(check: Check) -> None:
     result = check(messages)
     assert result.exit_code == 2
     assert "make it without 2 rows that do not fit" in result.stdout
-    assert "shop.t: 2 rows do not fit, BAD_VALUE: column 'c': 'x'" in result.stderr
+    place = message_place(messages[1].topic, messages[1].partition, messages[1].offset, 0)
+    assert f"shop.t: 2 rows do not fit, BAD_VALUE: {place}: column 'c': 'x'" in result.stderr
     assert len(replayed(messages).rejected) == 2
 
 

@@ -138,7 +138,11 @@ def read_open(lake: Lake, source: str) -> pa.Table:
 
 
 def _id(source: str, stage: str, window: str, topic: str, partition: int, offset: int, row_index: int | None) -> str:
-    """Format the ID of a quarantined row.
+    return f"{source}/{window}/{stage}/{message_place(topic, partition, offset, row_index)}"
+
+
+def message_place(topic: str, partition: int, offset: int, row_index: int | None = None) -> str:
+    """Return the last part of an ID: where a message is, `topic/partition@offset`, or `+row` of it.
 
     Control characters and invisible characters of the topic are escaped, because people copy an ID from a terminal.
     """
@@ -146,7 +150,7 @@ def _id(source: str, stage: str, window: str, topic: str, partition: int, offset
     shown = "".join(
         char if char.isprintable() and char != "\\" else char.encode("unicode_escape").decode() for char in topic
     )
-    return f"{source}/{window}/{stage}/{shown}/{partition}@{offset}{row}"
+    return f"{shown}/{partition}@{offset}{row}"
 
 
 def _window_of(table: Table, task: FileScanTask) -> str:

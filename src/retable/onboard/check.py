@@ -11,6 +11,7 @@ from retable.gold.names import gold_table
 from retable.gold.read import gold_states
 from retable.gold.state import GoldState
 from retable.ledger.lake.catalog import Lake
+from retable.ledger.quarantine import message_place
 from retable.model.event import ChangeEvent, TableName
 from retable.onboard.hours import Hours, find_hours
 from retable.onboard.sampling import Sampled, SamplePlace, sample
@@ -137,7 +138,7 @@ def _decode(lake: Lake, source: Source, found: Sampled) -> tuple[list[ChangeEven
             events += [event for event in decode_message(message, context) if event.kind in ("row", "schema")]
         except MessageError as error:
             code = str(error.facts.get("problem", error.code))
-            where = f"{message.topic}/{message.partition}@{message.offset}: {error.message}"
+            where = f"{message_place(message.topic, message.partition, message.offset)}: {error.message}"
             refused[code] = (refused.get(code, (0, ""))[0] + 1, refused.get(code, (0, where))[1])
     return events, messages, refused
 

@@ -10,6 +10,7 @@ from retable.fold.images import TableReader
 from retable.formats.image_text import read_image
 from retable.gold.store import RowDict
 from retable.ledger.lake.catalog import Lake
+from retable.ledger.quarantine import message_place
 from retable.model.event import ChangeEvent, TableName
 from retable.model.row_event import RowEvent
 from retable.model.schema_change import Unsupported
@@ -122,7 +123,8 @@ def _read(tried: Tried, rules: SourceRules, hold: Hold | None) -> None:
             reader.read(event)
         except MessageError as error:
             refused = tried.refused.setdefault(event.shard, {})
-            count, first = refused.get(error.code, (0, error.message))
+            place = message_place(event.topic, event.partition, event.offset, event.row_index)
+            count, first = refused.get(error.code, (0, f"{place}: {error.message}"))
             refused[error.code] = count + 1, first
         except TableError as error:
             tried.stops = tried.stops or f"{error.code} at {event.sequence}: {error.message}"

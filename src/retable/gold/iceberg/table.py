@@ -77,7 +77,12 @@ class IcebergCatalog:
 
     def find_metadata(self, name: str) -> GoldMetadata | None:
         """The metadata of `namespace.table`, in half of the time of `load`; None if there is no such table."""
-        return GoldMetadata(table.metadata) if (table := self.lake.find(name)) is not None else None
+        table = self.lake.find(name)
+        if table is None:
+            return None
+        # `load` of the same table does not parse its metadata file again.
+        self._read[name] = table.metadata_location, table.metadata
+        return GoldMetadata(table.metadata)
 
     def load(self, name: str) -> "GoldTable | None":
         try:
