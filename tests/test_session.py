@@ -101,7 +101,7 @@ def test_a_jar_that_is_not_the_pinned_one_is_refused_by_name(
         other = tmp_path / jar.name
         other.chmod(0o600)
         other.write_bytes(b"")
-        with pytest.raises(EnvironmentFault, match=f"{other} is not a jar that Retable pins"):
+        with pytest.raises(EnvironmentFault, match=f"{other} is not a jar that Retable expects"):
             submit_conf(lake_settings)
         shutil.copy(jar, tmp_path)
 
@@ -174,6 +174,25 @@ def test_the_jvm_prints_into_a_log_if_there_is_one(tmp_path: Path, lake_settings
     said = subprocess.run(program, capture_output=True, text=True, check=True)
     assert (said.stdout, said.stderr) == ("", "")
     assert "ERROR BaseSparkScanBuilder: an error" in log.read_text()
+
+
+_AGAIN = """
+import sys
+from pathlib import Path
+import psutil
+from retable.settings.load import load_settings
+from retable.session import build_session, stop_session
+settings = load_settings(Path(sys.argv[1]))
+for _ in range(2):
+    stop_session(build_session(settings, "test"))
+print(sum("java" in child.name() for child in psutil.Process().children(recursive=True)))
+"""
+
+
+def test_a_process_that_starts_spark_again_keeps_its_jvm(tmp_path: Path, lake_settings: Settings) -> None:
+    _lake_folder(lake_settings)
+    program = [sys.executable, "-c", _AGAIN, str(tmp_path / "retable.toml")]
+    assert subprocess.run(program, capture_output=True, text=True, check=True).stdout.strip() == "1"
 
 
 _SUBMITTED = """

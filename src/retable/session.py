@@ -85,7 +85,10 @@ def ready_worker() -> None:
 
 
 def is_gone(patience: float = 0) -> bool:
-    """Return whether the JVM that this process started has ended, or ends within `patience` seconds."""
+    """Return whether the JVM that this process started has ended, or ends within `patience` seconds.
+
+    Return False if this process did not start a JVM.
+    """
     jvm = _jvm()
     if jvm is None:
         return False
@@ -144,7 +147,7 @@ def _umask() -> int:
 
 
 def archived_classes() -> list[str]:
-    """Return the JVM options for the class archive of `make setup`; [] if there is none.
+    """Return the JVM options for the class archive that `make setup` makes; [] if there is no such archive.
 
     The archive saves a third of the time to a first result. The JVM ignores an archive of another Java version or of
     other jars, without a message.
@@ -246,9 +249,10 @@ def _launch(conf: SparkConf, log: Path | None) -> None:
     options = "spark.driver.extraJavaOptions"
     conf.set(options, f'{conf.get(options)} "-Djava.io.tmpdir={own}"')
     try:
-        with nullcontext() if log is None else log.open("ab") as errors:
-            gateway = launch_gateway(conf, {"stderr": errors})  # type: ignore[no-untyped-call]  # PySpark leaves it so
-        SparkContext._ensure_initialized(gateway=gateway)
+        if SparkContext._gateway is None:
+            with nullcontext() if log is None else log.open("ab") as errors:
+                gateway = launch_gateway(conf, {"stderr": errors})  # type: ignore[no-untyped-call]  # PySpark leaves it
+            SparkContext._ensure_initialized(gateway=gateway)
     except PySparkRuntimeError as error:
         said = "" if log is None else log.read_text(errors="replace").strip().replace("\n", " ")[-_LONGEST_SAID:]
         raise EnvironmentFault(
