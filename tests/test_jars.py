@@ -34,14 +34,14 @@ def test_a_jar_that_is_what_its_pin_says_is_used(tmp_path: Path, pins: None) -> 
 
 def test_a_jar_that_differs_from_its_pin_is_refused(tmp_path: Path, pins: None) -> None:
     folder = _folder(tmp_path / "jars", b"bad")
-    with pytest.raises(EnvironmentFault, match="is not the jar that Retable pins"):
+    with pytest.raises(EnvironmentFault, match="but Retable expects"):
         check_jars(folder, {JAR: GOOD})
     with pytest.raises(EnvironmentFault, match="do not trust the source"):
         find_jars(folder, ["iceberg-spark-runtime"])
 
 
 def test_a_missing_jar_names_the_command_that_gets_it(tmp_path: Path, pins: None) -> None:
-    with pytest.raises(EnvironmentFault, match="iceberg-spark-runtime of Spark's jars are not in .*retable get-jars"):
+    with pytest.raises(EnvironmentFault, match="does not have Spark's jars iceberg-spark-runtime: .*retable get-jars"):
         find_jars(tmp_path, ["iceberg-spark-runtime"])
 
 

@@ -1,4 +1,4 @@
-"""Translates `[airflow]` of the settings for Airflow: who may see and run DAGs, and who may answer questions."""
+"""Translates the section `[airflow]` of the settings for Airflow: who may see and run DAGs, and answer questions."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,7 @@ _RUN = {"DAGs": {"can_read", "can_edit"}, "DAG Runs": {"can_read", "can_create"}
 
 
 class Person(NamedTuple):
-    """A user of Airflow, by the name that Airflow shows. `name` is None if Airflow gives no name."""
+    """A user of Airflow. `name` is the name that Airflow shows, or None if Airflow gives no name."""
 
     name: str | None
 
@@ -24,31 +24,35 @@ class Person(NamedTuple):
 
 
 def access_control(settings: "Settings") -> dict[str, dict[str, set[str]]] | None:
-    """Return the `access_control` argument of a DAG; None if the settings name no role."""
+    """Return the argument `access_control` for a DAG: permissions by role. None if the settings name no role."""
     said = settings.airflow
     return {**dict.fromkeys(said.may_read, _READ), **dict.fromkeys(said.may_run, _RUN)} or None
 
 
 def deciders(settings: "Settings") -> list[HITLUser] | None:
-    """Return the users who may answer a question; None if everybody who may edit the DAG may answer."""
+    """Return the users who may answer the questions of DAGs; None if everybody who may edit the DAG may answer."""
     named = [each.partition(":") for each in settings.airflow.may_decide]
     return [HITLUser(id=user, name=name or user) for user, _, name in named] or None
 
 
 def who_asked(context: Any) -> Person:
-    """Return the person who triggered the run. The name is None if Airflow names no person."""
+    """Return the person who triggered the run of this task context. The name is None if Airflow names no person."""
     return Person(context["dag_run"].triggering_user_name)
 
 
 def who_answered(answer: dict[str, Any] | None) -> Person:
-    """Return the person who answered a question. The name is None if no person answered in time."""
+    """Return the person who answered a question. `answer` is the result of the task that asked.
+
+    The name is None if no person answered in time.
+    """
     return Person(((answer or {}).get("responded_by_user") or {}).get("name"))
 
 
 def check_two(settings: "Settings", first: Person, second: Person, task: str) -> None:
-    """Raise AirflowFailException if `second_person` is set and `first` and `second` are not two known persons.
+    """Raise AirflowFailException if a second person must agree, and `first` and `second` are not two known persons.
 
-    `task` is the task that asks the second person again when it is cleared.
+    The setting `second_person` requires this. `task` is the ID of the task that asks the second person again when it is
+    cleared.
     """
     if not settings.airflow.second_person:
         return
@@ -59,6 +63,6 @@ def check_two(settings: "Settings", first: Person, second: Person, task: str) ->
         )
     if first.name == second.name:
         raise AirflowFailException(
-            f"{first} requested this and approved it; the settings require a second person (second_person): "
+            f"{first} requested this and also approved it, but the settings require a second person (second_person): "
             f"clear the task {task!r}, and let another person answer"
         )

@@ -12,15 +12,16 @@ from retable_airflow.lakes import Reference, address_of, lake_of
 from retable_airflow.stage import POOL
 
 Words = Callable[[Context], tuple[str, list[str]]]
-"""A function that returns a source and the arguments of the job. The job uses the `spark_door` of this source, or of
-the first source of the settings if the name is empty."""
+"""A function that returns the name of a source, and the command-line arguments of the job.
+
+The job starts through the setting `spark_door` of this source, or of the first source if the name is empty."""
 
 
 class ActOperator(BaseOperator):
-    """Runs the Spark job `upkeep`, or `command` for a command of `retable`, and returns the result of `report`.
+    """Runs a Spark job that is not a stage of a window: `job` is `upkeep`, or `command` for a command of `retable`.
 
-    `report` reads the result from the lake after the job. The job's own output is not used, because a cluster does not
-    return it.
+    `words` returns the job's source and arguments. The result of the task is the result of `report`, which reads the
+    lake after the job. The job's own output is not used, because a cluster does not return it.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class ActOperator(BaseOperator):
         self._running: BaseOperator | None = None
 
     def execute(self, context: Context) -> object:
-        """Run the job, then read and return its result."""
+        """Run the Spark job, then return the result of `report`."""
         from retable.session import submit_conf
 
         name, words = self.words(context)
@@ -61,13 +62,18 @@ class ActOperator(BaseOperator):
             return self.report(lake, context)
 
     def on_kill(self) -> None:
-        """End the running Spark job. Airflow calls this if the task is marked, is cleared, or exceeds its timeout."""
+        """End the running Spark job.
+
+        Airflow calls this if a person sets the task's state or clears the task, or if it exceeds its timeout.
+        """
         if self._running is not None:
             self._running.on_kill()
 
 
 def check_conf(context: Context) -> None:
-    """Fail the task if a run has a parameter that the DAG does not have. Airflow itself accepts any parameter."""
+    """Raise AirflowFailException if a run has a parameter that its DAG does not have. Airflow accepts any parameter."""
     run, known = context["dag_run"], context["dag"].params
     if unknown := sorted(set(run.conf or {}) - set(known)):
-        raise AirflowFailException(f"this run was given {', '.join(unknown)}; it takes only {', '.join(known)}")
+        raise AirflowFailException(
+            f"this run has unknown parameters: {', '.join(unknown)}; the DAG takes only {', '.join(known)}"
+        )

@@ -38,12 +38,16 @@ _GIVEN = {
     **dict.fromkeys(("text", "message", "body", "content", "description"), "{{ alert.text }}"),
     "html_content": "{{ alert.html }}",
 }
-"""Values for parameters of a notifier, by the name of the parameter, if the settings do not set the parameter."""
+"""Default values for the parameters of a notifier, by the name of the parameter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """The contents of an alert about an incident. In the templates of notifiers it is the variable `alert`."""
+    """An alert about late tables, for a notifier. In the templates of notifiers it is the variable `alert`.
+
+    `event` says whether the tables became late, recovered, or lost their SLA. `names` are the late tables or sources,
+    `late_seconds` the time since they should have been complete, and `why` the reason with the next step.
+    """
 
     event: "Event"
     incident: str
@@ -59,6 +63,7 @@ class Alert:
 
     @property
     def subject(self) -> str:
+        """The alert in one line: its severity, the tables, how late they are, and their owner."""
         first, *more = self.names
         what = printable(first) if not more else f"{printable(first)} and {len(more)} more"
         span, whose = _spell(timedelta(seconds=self.late_seconds)), f" ({printable(self.owner)})" if self.owner else ""
@@ -70,6 +75,7 @@ class Alert:
 
     @property
     def text(self) -> str:
+        """The whole alert as plain text of several lines."""
         lines = [self.subject, f"It was: {self.why}", self.link]
         if self.event == "late":
             shown = textwrap.shorten(", ".join(self.names), 500, placeholder=" …")
@@ -78,10 +84,11 @@ class Alert:
 
     @property
     def html(self) -> str:
+        """The whole alert as HTML."""
         return f"<pre>{html.escape(self.text)}</pre>"
 
     def facts(self) -> dict[str, object]:
-        """Return all fields, and the texts, as a dictionary for JSON."""
+        """Return all fields of the alert, its subject and its text, as a dictionary for JSON."""
         named = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return named | {"subject": self.subject, "text": self.text}
 
@@ -94,9 +101,11 @@ class _Claim:
 
 
 def watch(settings: Reference | None, source: str | None = None, now: datetime | None = None) -> list[Alert]:
-    """Check the SLAs of all sources, or of one `source`. Send alerts for new and ended incidents, and return them.
+    """Check the SLAs of all sources, or of the source `source`. Send the alerts that are due, and return them.
 
-    If a notifier fails, its error is in the log, and the next check sends the alert again.
+    An alert is due when a table becomes late, is complete again, or loses its SLA while it is late. If a notifier
+    fails, its error is in the log, and the next check sends the alert again. `now` is the time of the check; None means
+    the present time.
     """
     with lake_of(settings) as lake:
         sources = [source] if source else sorted(lake.settings.sources)
@@ -104,9 +113,9 @@ def watch(settings: Reference | None, source: str | None = None, now: datetime |
 
 
 class LateRun(BaseNotifier):
-    """The callback for the deadline of a run: checks the SLAs of the source, and sends alerts for late tables.
+    """Airflow's callback for a run that missed its deadline: checks the SLAs of the source, and sends due alerts.
 
-    If the tables of a slow run are complete, no alert is sent.
+    If the source's tables are complete although the run is slow, no alert is sent.
     """
 
     template_fields: Sequence[str] = ()
@@ -117,10 +126,11 @@ class LateRun(BaseNotifier):
         self.source = source
 
     def notify(self, context: Any) -> None:
+        """Check the SLAs of the source, and send alerts."""
         watch(self.settings, self.source)
 
     async def async_notify(self, context: Any) -> None:
-        """Check in a thread, because the event loop of the triggerer must not wait for a catalog."""
+        """Check the SLAs in a thread, because the event loop of the triggerer must not wait for a catalog."""
         await asyncio.to_thread(watch, self.settings, self.source)
 
 
@@ -252,10 +262,11 @@ def _send(notify: "Notify", alert: Alert) -> bool:
 
 
 def make_notifier(notify: "Notify") -> BaseNotifier:
-    """Make the notifier of an entry of the setting `notify`. Parameters that the entry does not set get alert texts.
+    """Return the Airflow notifier for an entry of the setting `notify`.
 
-    These parameters are templates such as `{{ alert.text }}`. Airflow does not render the alert text itself as a
-    template, because it may contain text from messages. InvalidSetting if the class is not a notifier.
+    Parameters for texts that the entry does not set, such as `subject`, get a template such as `{{ alert.subject }}`.
+    So Airflow does not render the alert text itself as a template: it may contain text from messages. InvalidSetting if
+    the class cannot be imported or is not a notifier.
     """
     module, _, name = notify.notifier.rpartition(".")
     try:
@@ -265,7 +276,10 @@ def make_notifier(notify: "Notify") -> BaseNotifier:
             f"notify names {notify.notifier}, which cannot be imported: {error}; install its provider next to Airflow"
         ) from error
     if not (isinstance(kind, type) and issubclass(kind, BaseNotifier)):
-        raise InvalidSetting(f"notify names {notify.notifier}, which is not a subclass of airflow.sdk.BaseNotifier")
+        raise InvalidSetting(
+            f"notify names {notify.notifier}, which is not a subclass of airflow.sdk.BaseNotifier; name the class of a "
+            f"notifier"
+        )
     templated = set(getattr(kind, "template_fields", ()))
     wanted = set(_parameters(kind)) & templated - set(notify.arguments)
     given = {name: template for name, template in _GIVEN.items() if name in wanted}

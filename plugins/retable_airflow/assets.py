@@ -1,4 +1,4 @@
-"""Airflow assets: one for the consistent cuts of a source, and one for each gold table.
+"""Makes Airflow assets: one for each source (its consistent cuts), and one for each gold table.
 
 Gold tables are created during a run, so their asset events come through an asset alias. An event starts the DAGs that
 are scheduled on the table's asset or on the alias.
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 
 def cut_asset(source: str) -> Asset:
-    """Return the asset for the consistent cuts of a source. It is updated at the end of each run."""
+    """Return the asset for the consistent cuts of a source (one snapshot of every gold table at a window).
+
+    Each run of the source updates it at its end.
+    """
     return Asset(name=f"retable_cut_{source}", uri=f"retable://cut/{source}", group="retable")
 
 
 def tables_alias(source: str) -> AssetAlias:
-    """Return the asset alias for all gold tables of a source. A run adds an event for each table that it changed."""
+    """Return the asset alias for all gold tables of a source. A run adds an asset event for each changed table."""
     return AssetAlias(name=f"retable_tables_{source}", group="retable")
 
 
@@ -34,9 +37,10 @@ def table_asset(gold: str) -> Asset:
 def announce(
     context: Context, lake: "Lake", source: str, window: str, end: datetime, facts: "SourceFacts"
 ) -> list[str]:
-    """Record asset events for the cut and for the gold tables that this run changed. Return the names of these tables.
+    """Record asset events for the source's consistent cut and for the gold tables that this run changed.
 
-    `end` is the end of the window.
+    Return the names of these tables. `end` is the end of the run's window, and `facts` says how complete the tables
+    are.
     """
     events: Any = context["outlet_events"]
     events[cut_asset(source)].extra = {"window": window, **_standing(facts, None, end), **_counts(lake, source, window)}

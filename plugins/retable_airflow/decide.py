@@ -1,4 +1,4 @@
-"""Asks a person how each held table continues: one run per hold. Replays do not wait for it."""
+"""Asks a person how each held table (stopped at a position) continues: one run per hold. Replays do not wait for it."""
 
 import hashlib
 from datetime import UTC, datetime, timedelta
@@ -56,7 +56,7 @@ def decide_hold(settings: Reference | None = None) -> list[DAG]:
 
 
 def hold_id(state: "GoldState") -> str:
-    """Return an ID for the hold of a table. It is the same while the same cause holds it at the same position."""
+    """Return an ID for the hold of a table. It stays the same while the same cause holds the table at one position."""
     hold = state.hold
     facts = [state.source, state.identity] + (
         [] if hold is None else [hold.code, hold.position, hold.part, hold.statement]
@@ -65,7 +65,7 @@ def hold_id(state: "GoldState") -> str:
 
 
 class AskOperator(HITLOperator):
-    """Asks how a held table continues, and offers only the answers that fit the hold.
+    """Asks a person how a held table continues, and offers only the answers that are possible for the hold.
 
     If no person answers in time, the answer is `LEAVE`, and the table stays held.
     """
@@ -170,7 +170,7 @@ def _watching(settings: Reference, loaded: "Settings") -> DAG:
 
 
 def held_tables(settings: Reference) -> list[dict[str, Any]]:
-    """Return, for each hold, the run of `decide_hold` to trigger: its run ID and its parameters."""
+    """Return, for each held table, the run of `decide_hold` to trigger: a dictionary of run ID and parameters."""
     from retable.gold.read import gold_states, is_retired
 
     with lake_of(settings) as lake:

@@ -13,26 +13,32 @@ _MOST = 400
 
 
 def without_values(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON of `retable shadow diff --json` without the values of rows."""
+    """Return an entry of `retable shadow diff --json` without the values of rows: only counts and columns."""
     rows = {name: count for name, count in found["rows"].items() if name != "samples"}
     rejected = [{name: each[name] for name in ("code", "changes")} for each in found["rejected"]]
     return {**found, "rows": rows, "rejected": rejected, "held": found["held"] is not None}
 
 
 def to_markdown(tables: Iterable[Mapping[str, Any]], source: str) -> str:
-    """Return Markdown with the differing columns and the counts of each table, and the command that shows the rows."""
+    """Return Markdown with the differing columns and the counts of each table, and the command that shows the rows.
+
+    `tables` are results of `without_values`, and `source` is the name of their source.
+    """
     return "\n\n".join([*map(_table, tables), f"`retable shadow diff {source}` shows the rows."])
 
 
 def code(text: str) -> str:
-    """Return a text as a Markdown code block. The text cannot end the block."""
+    """Return a text as a Markdown code block, which nothing in the text can end."""
     fence = "`" * max(3, 1 + max((len(run) for run in _ticks(text)), default=0))
     shown = "\n".join(map(printable, text.split("\n")))
     return f"{fence}text\n{shown}\n{fence}"
 
 
 def inline(value: object) -> str:
-    """Return a value for a line or a table cell, escaped so that it does not act as Markdown, HTML or a line end."""
+    """Return a value for a line or table cell of Markdown. It is cut after 400 characters.
+
+    Characters that would act as Markdown, HTML or a line end are escaped.
+    """
     text = printable(str(value)[:_MOST])
     return "".join(char if char.isalnum() or char in " _-.:,+" else f"&#{ord(char)};" for char in text)
 

@@ -28,11 +28,12 @@ _INSTALLED = Path(__file__).resolve().parent / "jobs"
 
 @dataclass(frozen=True, slots=True)
 class SparkJob:
-    """A Spark application to run: a Python file, its arguments, and its Spark settings.
+    """A Spark application to run: a Python file, its arguments, and its Spark settings. No field contains a secret.
 
-    `stage` is `land`, `decode`, `replay`, or `window` for all three stages. It may also be `upkeep` or `command`, which
-    have no window; `more` has their arguments. `settings` is the address of Retable's settings. `conf` has the Spark
-    settings that must be set before the JVM starts. No field contains a secret.
+    - `stage`: `land`, `decode`, `replay`, or `window` for all three stages. It may also be `upkeep` or `command`; then
+      `window` is empty, and `more` has the arguments.
+    - `settings`: the address of Retable's settings.
+    - `conf`: the Spark settings that must be set before the JVM starts.
     """
 
     stage: str
@@ -45,15 +46,17 @@ class SparkJob:
 
     @property
     def name(self) -> str:
+        """The name of the application in Spark."""
         return f"retable_{self.stage}_{self.source}"
 
     @property
     def application(self) -> Path:
-        """The job's file on this machine."""
+        """The path of the job's Python file on this machine."""
         return jobs_folder() / f"{self.stage}.py"
 
     @property
     def arguments(self) -> list[str]:
+        """The command-line arguments of the job's Python file."""
         named = {"settings": self.settings, "source": self.source, "window": self.window, "run-id": self.run_id}
         own = [part for name, value in named.items() if value for part in (f"--{name}", value)]
         return [*own, *(("--", *self.more) if self.more else ())]
@@ -84,8 +87,9 @@ def kubernetes(job: SparkJob, *, template: Mapping[str, Any], **operator: Any) -
     """Return an operator that runs the job as a SparkApplication of the Spark operator for Kubernetes.
 
     `template` is your own SparkApplication resource. Retable and its jars must be installed in its image. Retable adds
-    the job's file, arguments and Spark settings. All other arguments go to SparkKubernetesOperator. Use this function
-    in your own callable: `functools.partial(kubernetes, template=…, namespace=…)`.
+    the job's file, arguments and Spark settings. All other arguments go to SparkKubernetesOperator. To use this
+    function, let `spark_door` name your own callable: `functools.partial(kubernetes, template=…, namespace=…)`.
+    AirflowFailException if the provider package for Kubernetes is not installed.
     """
     try:
         module = import_module("airflow.providers.cncf.kubernetes.operators.spark_kubernetes")
@@ -101,9 +105,9 @@ def kubernetes(job: SparkJob, *, template: Mapping[str, Any], **operator: Any) -
 
 
 def spark_application(job: SparkJob, template: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the SparkApplication for a job. The job's arguments are always set.
+    """Return the SparkApplication resource for a job: the template, with the job's arguments.
 
-    The file and the Spark settings of the template take precedence over those of the job.
+    If the template has a file or Spark settings, they take precedence over those of the job.
     """
     spec = dict(template.get("spec", {}))
     conf = {name: value for name, value in job.conf.items() if name.startswith("spark.sql.")}
@@ -127,7 +131,10 @@ def open_door(path: str, job: SparkJob) -> BaseOperator:
     """
     made = _load(path)(job)
     if not isinstance(made, BaseOperator):
-        raise InvalidSetting(f"spark_door is {path!r}: it returns a {type(made).__name__}, not an operator of Airflow")
+        raise InvalidSetting(
+            f"spark_door is {path!r}, which returns a {type(made).__name__} and not an operator of Airflow; let it "
+            f"return the operator that runs the job"
+        )
     return made
 
 
@@ -147,9 +154,10 @@ def _load(path: str) -> Door:
 
 
 def run_door(operator: BaseOperator, context: Context) -> None:
-    """Run an operator inside a task of another operator, without the warning of Airflow about this.
+    """Run an operator inside a task of another operator, without Airflow's warning about this.
 
-    The templates of the operator are not rendered, because its arguments contain texts of persons, messages and tables.
+    `context` is that of the running task. The operator's templates are not rendered, because its arguments contain
+    texts of persons, messages and tables.
     """
     token = ExecutorSafeguard.tracker.set(operator)
     try:
@@ -159,14 +167,15 @@ def run_door(operator: BaseOperator, context: Context) -> None:
 
 
 def jobs_folder() -> Path:
-    """Return the folder of the job files: in the installed package, or in a checkout of the repository."""
+    """Return the folder of the Python files of Spark jobs: in the installed package, or in a checkout of the
+    repository."""
     return _INSTALLED if _INSTALLED.is_dir() else Path(__file__).resolve().parents[2] / "jobs"
 
 
 def runs_here() -> bool:
-    """Return whether Spark runs on this worker, with the driver and all executors.
+    """Return whether Spark's driver and all executors run on this Airflow worker.
 
-    If the connection `retable_spark` does not exist, define a local one for this process.
+    If the Airflow connection `retable_spark` does not exist, define a local connection for this process.
     """
     try:
         master = Connection.get(CONNECTION).host

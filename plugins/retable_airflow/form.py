@@ -34,14 +34,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """The gold tables of a lake, and for each source the start of its first window and the end of its last window."""
+    """What the form of `replay_window` offers: the names of gold tables, and the recorded time of each source.
+
+    `recorded` has, for each source, the start of its first window and the end of its last window.
+    """
 
     tables: list[str] = field(default_factory=list)
     recorded: dict[str, list[str]] = field(default_factory=dict)
 
 
 def form(sources: list[str], offers: Offers) -> dict[str, Any]:
-    """Return the fields of the form, as parameters of the DAG."""
+    """Return the fields of the form of `replay_window`, as parameters of the DAG. `sources` are names of sources."""
     recorded = "; ".join(f"{name}: {first} to {last}" for name, (first, last) in sorted(offers.recorded.items()))
     known = f". Recorded: {recorded}" if recorded else ""
     time: dict[str, Any] = {"type": ["null", "string"], "format": "date-time"}
@@ -76,7 +79,7 @@ def form(sources: list[str], offers: Offers) -> dict[str, Any]:
 
 
 def offers_of(settings: Reference) -> Offers:
-    """Return what the form can offer. It is empty until the first run of `watch_holds`."""
+    """Return what the form can offer, from the Airflow variable. It is empty until the first run of `watch_holds`."""
     try:
         return Offers(**_read().get(str(settings), {}))
     except Exception:  # noqa: BLE001  # without its database, Airflow must still be able to parse the DAG file
@@ -85,7 +88,7 @@ def offers_of(settings: Reference) -> Offers:
 
 
 def write_offers(settings: Reference) -> None:
-    """Read the offers from the lake, and write them into the variable if they have changed."""
+    """Read what the form can offer from the lake, and write it into the Airflow variable if it has changed."""
     from retable.gold.read import gold_states, is_retired
     from retable.ledger.windows.recording import read_ordinals
     from retable.model.window import window_start

@@ -1,4 +1,4 @@
-"""Freshness in Airflow: the task that records watermarks, and the sensor that waits for a watermark.
+"""The Airflow task that records watermarks (up to which time tables are complete), and the sensor that waits for one.
 
 Both read the catalog through pyiceberg, without a JVM. A waiting sensor uses no worker slot.
 """
@@ -31,7 +31,7 @@ _looks = Looks()
 
 
 def fresh(source: str, settings: Reference | None = None) -> BaseOperator:
-    """Return the task that records the watermarks of a source after the stages of a run. It does not wait."""
+    """Return the task that records the watermarks of a source after the stages of a run. The task does not wait."""
     return _FreshOperator(
         task_id="fresh", source=source, settings=settings, outlets=[cut_asset(source), tables_alias(source)]
     )
@@ -62,7 +62,7 @@ class FreshnessSensor(BaseSensorOperator):
         **task: Any,
     ) -> None:
         if grade not in GRADES:
-            raise ValueError(f"grade is {grade!r}; the grades are {', '.join(GRADES)}")
+            raise ValueError(f"grade is {grade!r}, which is not a grade of evidence; give one of {', '.join(GRADES)}")
         super().__init__(**task if deadline is None else {**task, "timeout": deadline})
         self.tables = tables
         self.through = through
@@ -70,17 +70,20 @@ class FreshnessSensor(BaseSensorOperator):
         self.settings = settings
 
     def execute(self, context: Context) -> dict[str, object]:
-        """Check once. If the tables are not complete yet, continue to wait in the triggerer."""
+        """Check whether the tables are complete. If not, wait in the triggerer, without a worker slot."""
         return self._look(context, datetime.now(UTC) + timedelta(seconds=self.timeout))
 
     def look_again(self, context: Context, event: dict[str, str], until: str) -> dict[str, object]:
-        """Check again after the trigger fired, because the state may have changed since."""
+        """Check again after the trigger fired, because the tables may have changed since.
+
+        `event` is that of the trigger, and `until` the time at which the task fails.
+        """
         if "error" in event:
             raise AirflowFailException(event["error"])
         return self._look(context, datetime.fromisoformat(until))
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
-        """Continue after a deferral.
+        """Continue the task after a wait in the triggerer. Airflow calls this.
 
         If the scheduler ended the wait, check once more, so that the error names the cause and not only a timeout.
         """
@@ -119,10 +122,10 @@ class FreshnessSensor(BaseSensorOperator):
 
 
 class FreshnessTrigger(BaseTrigger):
-    """Fires when the tables are complete, at the time `until`, or with an error that only a person can resolve.
+    """Airflow's trigger of a waiting `FreshnessSensor`. It checks every `poll` seconds whether tables are complete.
 
-    It has no state except its arguments, so another triggerer can continue it after a restart. `poll` is the number of
-    seconds between two checks.
+    It fires when they are complete, at the time `until`, or if an error needs a person. It has no state except its
+    arguments, so another triggerer can continue it after a restart.
     """
 
     def __init__(self, settings: str, names: list[str], through: str, grade: Grade, until: str, poll: float) -> None:
@@ -159,7 +162,10 @@ class FreshnessTrigger(BaseTrigger):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a `Question`, as a text. `report` is None if the tables are not complete yet."""
+    """The answer to a `Question`, as a text for the log.
+
+    `report` is the result of the sensor, or None if the tables are not complete yet.
+    """
 
     words: str
     report: dict[str, object] | None = None
@@ -167,9 +173,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question whether gold tables, or all tables of sources, are complete through a time.
+    """The question of a sensor: are gold tables, or all tables of sources, complete through a time?
 
-    A table that does not exist yet is not complete. A source that the settings do not have is an error.
+    A name in `names` is a gold table or a source. `grade` is the lowest grade of evidence that counts. A table that
+    does not exist yet is not complete. A source that the settings do not have is an error.
     """
 
     settings: str
@@ -178,7 +185,10 @@ class Question:
     grade: Grade
 
     def ask(self) -> Answer:
-        """Read the catalog and answer. SettingsError if a person must change something first."""
+        """Read the catalog and return whether the tables are complete, or why they are not.
+
+        Raise SettingsError if a person must change something first.
+        """
         from retable.freshness.catalog import ask, reached_at
 
         with lake_of(self.settings) as lake:
@@ -194,9 +204,9 @@ class Question:
             return Answer(verdict.words, {"through": through, **_standing(verdict.standing), "windows": reached})
 
     def is_answered(self) -> bool:
-        """Return whether the tables are complete, with few reads of the catalog.
+        """Return whether the tables are complete. This needs fewer reads of the catalog than `ask`.
 
-        It first checks how far the sources are read, from reads that the sensors of this triggerer share.
+        It first checks how complete the sources are, from reads that all sensors of this triggerer share.
         """
         from retable.freshness.catalog import ask, reaches
 
@@ -210,6 +220,7 @@ class Question:
                 return False
 
     def to_json(self) -> dict[str, Any]:
+        """Return the question as arguments of a `FreshnessTrigger`."""
         return {
             "settings": self.settings,
             "names": self.names,
@@ -254,7 +265,9 @@ def _standing(standing: "FreshnessStanding") -> dict[str, object]:
 def _names(tables: str | Sequence[str]) -> list[str]:
     names = [tables] if isinstance(tables, str) else list(tables)
     if not names:
-        raise AirflowFailException("no table to wait for: `tables` is empty")
+        raise AirflowFailException(
+            "the sensor has no table to wait for, because `tables` is empty: name a gold table or a source"
+        )
     return names
 
 

@@ -1,4 +1,4 @@
-"""Loads the settings that a DAG names, and opens their lake."""
+"""Loads the settings that a DAG names, and opens the lake of these settings."""
 
 import logging
 import os
@@ -23,15 +23,18 @@ _VARIABLE = "var:"
 
 
 def reference_of(settings: Reference | None) -> Reference:
-    """Return the reference itself, or else $RETABLE_SETTINGS, or else `retable.toml`. A path becomes absolute."""
+    """Return where the settings are: `settings`, or if it is None $RETABLE_SETTINGS, or else `retable.toml`.
+
+    A path becomes absolute.
+    """
     named = settings or os.environ.get("RETABLE_SETTINGS") or "retable.toml"
     return str(named) if _is_remote(named) else Path(named).absolute()
 
 
 def address_of(reference: Reference | None) -> SettingsAddress:
-    """Return an address of the settings for a process without Airflow.
+    """Return an address of the settings that a process without Airflow can read, such as a Spark driver.
 
-    For an Airflow variable, the address contains the TOML text itself.
+    If the reference is an Airflow variable, the address contains the TOML text itself.
     """
     found = reference_of(reference)
     if str(found).startswith(_VARIABLE):

@@ -1,4 +1,4 @@
-"""Reports to OpenLineage what a stage reads and writes, from topics or a folder through bronze and silver to gold."""
+"""Returns for OpenLineage what a stage reads and writes, from topics or a folder through bronze and silver to gold."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 def lineage_of(
     settings: Reference | None, source: str, stages: "Sequence[Stage]", window: str | None = None
 ) -> "OperatorLineage[Any, Any]":
-    """Return the datasets that these stages of a source read and write.
+    """Return the datasets that these stages of a source read and write, for OpenLineage.
 
-    Gold tables are included only if `window` names a replayed window.
+    Gold tables are included only if `window` is given: those that the replay of this window changed. A dataset that one
+    of the stages writes is not an input.
     """
     loaded = settings_of(settings)
     inputs, outputs = [], []

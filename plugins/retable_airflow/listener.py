@@ -36,7 +36,7 @@ _COUNTED = {
 def on_starting(component: Any) -> None:
     """Create the pool for Spark jobs, with one slot, when a component of Airflow starts. An existing pool stays.
 
-    Airflow calls this also for a task, which has no access to the database. For it nothing is done.
+    Airflow calls this also when a task starts. Then nothing is done, because a task has no access to the database.
     """
     if not isinstance(component, Job):
         return
@@ -59,9 +59,9 @@ def on_dag_run_failed(dag_run: "DagRun", msg: str) -> None:
 
 
 def note(results: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Return the note of a run: one line with its counts, held tables, watermark and seconds.
+    """Return the note for a run of `replay_changes__…`: one line with its counts, held tables, watermark and seconds.
 
-    `results` has the return value of each task. None if no stage has ended.
+    `results` has the return value of each task, by task ID. Return None if no stage has ended.
     """
     stages = {name: result for name, result in results.items() if "counts" in result}
     if not stages:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from retable.freshness.watermark import SourceLine
 
 KEPT_SECONDS = 10.0
-"""How many seconds a read of a source is shared. It is a sixth of the default time between two checks of a sensor."""
+"""For how many seconds sensors share one read of a source: a sixth of the default time between two checks."""
 
 
 class Looks:
-    """A cache of the progress of sources (`SourceLine`), for all threads. An entry is used for `kept` seconds."""
+    """A cache of how complete sources are (`SourceLine`), for all threads. An entry is used for `kept` seconds."""
 
     def __init__(self, kept: float = KEPT_SECONDS) -> None:
         self._kept = kept
@@ -26,9 +26,10 @@ class Looks:
         self._locks: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
 
     def lines(self, settings: str, names: Sequence[str]) -> "list[SourceLine] | None":
-        """Return the progress of the sources of these tables and sources.
+        """Return how complete each source of these names is. A name is a gold table or a source.
 
-        None if a table does not exist yet. NotFound if the settings do not have a source.
+        `settings` is the address of the settings. Return None if a table does not exist yet. NotFound if the settings
+        do not have a source.
         """
         sources = set()
         for name in sorted(names, key=_is_table):

@@ -1,4 +1,4 @@
-"""Notifiers that need no provider package: one appends to a file, one posts to a web address."""
+"""Airflow notifiers that need no provider package: one appends alerts to a file, one posts them to a web address."""
 
 import json
 from contextlib import suppress
@@ -18,7 +18,7 @@ _SECONDS = 20
 
 
 class FileNotifier(BaseNotifier):
-    """Appends each alert to a file as a line of JSON."""
+    """Appends each alert as a line of JSON to the file `path`."""
 
     template_fields = ()
 
@@ -33,12 +33,12 @@ class FileNotifier(BaseNotifier):
 
 
 class WebhookNotifier(BaseNotifier):
-    """Posts each alert as JSON to the address of an Airflow connection, with its password as a bearer token.
+    """Posts each alert as JSON to the address of the Airflow connection `conn_id`.
 
-    The address is `schema://host:port` of the connection, and then its extra `path`, if this is set. The host may also
-    be a whole URL. The address must use https. It may use http if it is on this machine, or if the connection has the
-    extra `"allow_http": true`. If the answer is an error or a redirect, or does not come within 20 seconds, the next
-    check sends the alert again.
+    The connection's password is sent as a bearer token. The address is `schema://host:port` of the connection, followed
+    by its extra `path`, if this is set. The host may also be a whole URL. The address must use https. It may use http
+    if it is on this machine, or if the connection has the extra `"allow_http": true`. If the answer is an error or a
+    redirect, or does not come within 20 seconds, the next check sends the alert again.
     """
 
     template_fields = ()
@@ -76,7 +76,7 @@ def _address(connection: Any) -> str:
         )
     if address.startswith("http://") and not (_is_here(address) or connection.extra_dejson.get("allow_http") is True):
         raise ValueError(
-            f"the connection {connection.conn_id} would send alerts and its password without encryption: set its "
+            f"the connection {connection.conn_id} uses http, so alerts and its password would be unencrypted: set its "
             f'schema to https, or its extra to {{"allow_http": true}}'
         )
     _check_reached(connection, urlsplit(address).hostname or "")

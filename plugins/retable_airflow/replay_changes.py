@@ -44,7 +44,7 @@ WINDOW = Param(
 
 
 def replay_changes(settings: Reference | None = None) -> list[DAG]:
-    """Return one DAG for every source."""
+    """Return the DAGs `replay_changes__SOURCE`, one for each source of the settings."""
     reference = reference_of(settings)
     loaded = settings_of(reference)
     return [_dag(source, reference, access_control(loaded)) for source in loaded.sources.values()]

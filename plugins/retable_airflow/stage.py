@@ -38,12 +38,18 @@ deferral."""
 
 
 def stage(job: Job, source: str, settings: Reference | None = None, **task: Any) -> BaseOperator:
-    """Return the task that runs one stage of a source, or all three stages, for the window of its DAG run."""
+    """Return the task that runs a Spark job of a source for the window of its DAG run.
+
+    `job` is a stage, or `window` for all three stages. `task` are further arguments of the operator.
+    """
     return _StageOperator(**{"task_id": job, "pool": POOL, **task}, job=job, source=source, settings=settings)
 
 
 def schedule(source: "SourceSettings") -> str:
-    """Return the cron expression whose intervals are the source's windows. InvalidSetting if there is none."""
+    """Return the cron expression whose intervals are the source's windows (the setting `every`).
+
+    InvalidSetting if there is no such expression.
+    """
     minutes = source.every // timedelta(minutes=1)
     hours, rest = divmod(minutes, 60)
     if not 60 % minutes:
@@ -57,14 +63,16 @@ def schedule(source: "SourceSettings") -> str:
 
 
 def window_of(context: Context) -> str:
-    """Return the window of a run: the parameter `window`, or else the data interval of the run.
+    """Return the name of the window of a run: the parameter `window`, or else the start of the run's data interval.
 
     AirflowFailException if the run has neither, or has an unknown parameter.
     """
     run = context["dag_run"]
     known = context["dag"].params
     if unknown := sorted(set(run.conf or {}) - set(known)):
-        raise AirflowFailException(f"this run was given {', '.join(unknown)}; it takes only {', '.join(known)}")
+        raise AirflowFailException(
+            f"this run has unknown parameters: {', '.join(unknown)}; the DAG takes only {', '.join(known)}"
+        )
     if window := context["params"].get("window"):
         try:
             return window_name(window_start(window))
@@ -197,6 +205,7 @@ def _found(rows: "dict[Stage, Any]", stages: "Sequence[Stage]", window: str) -> 
     missing = [stage for stage in stages if stage not in rows]
     if missing:
         raise AirflowFailException(
-            f"Spark ended, but the ledger has no result of {', '.join(missing)} for {window}: see Spark's own log"
+            f"Spark ended, but the ledger has no result of the stage {', '.join(missing)} for the window {window}: see "
+            f"Spark's own log"
         )
     return [rows[stage] for stage in stages]

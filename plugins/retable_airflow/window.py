@@ -1,4 +1,4 @@
-"""Replays windows on demand: in place, or into a shadow next to gold, which a person compares and approves."""
+"""Replays windows on demand: in place, or into a shadow (tables next to gold), which a person compares and approves."""
 
 import sys
 from collections.abc import Mapping

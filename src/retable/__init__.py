@@ -1,3 +1,3 @@
-"""Replays database change logs into Apache Iceberg tables. The rooms are drawn in README.md."""
+"""Replays database change logs into Apache Iceberg tables. README.md describes the packages."""
 
 __version__ = "0.1.0"

@@ -17,7 +17,8 @@ from typing import ClassVar
 class RetableError(Exception):
     """The base of all errors that Retable raises for users.
 
-    `facts` are details for code and logs. They survive pickling between Spark's processes.
+    `code` names the kind of error, `remedy` says what happens next, and `helps` says what a person can do. `facts` are
+    details for code and logs. Pickling between Spark's processes keeps them.
     """
 
     code: ClassVar[str] = "ERROR"
@@ -39,7 +40,7 @@ def _rebuild(kind: type[RetableError], message: str, facts: dict[str, object]) -
 
 # --- one message or row ------------------------------------------------------------------------------------------
 class MessageError(RetableError):
-    """A message cannot be decoded, or a row cannot be applied."""
+    """A message cannot be decoded, or a row cannot be applied to its table."""
 
     code = "MESSAGE"
     remedy = "QUARANTINE"
@@ -71,7 +72,7 @@ class BadValue(MessageError):
 
 
 class TooLarge(MessageError):
-    """The message exceeds a limit of its size, its nesting depth, its number of fields, or the digits of a number."""
+    """The message exceeds a limit: of its size, of its nesting depth, of its fields, or of the digits of a number."""
 
     code = "TOO_LARGE"
     helps = "If the size exceeds the limit, raise `max_message` of the source, then land the window again."
@@ -86,7 +87,7 @@ class Blocked(MessageError):
 
 # --- one table ---------------------------------------------------------------------------------------------------
 class TableError(RetableError):
-    """A change cannot be applied to its table. The table is held at the position of the change."""
+    """A change cannot be applied to its table. The table is held: it gets no changes from this position on."""
 
     code = "TABLE"
     remedy = "HOLD"
@@ -97,25 +98,31 @@ class UnsupportedChange(TableError):
     """Retable does not replay this statement or does not understand it, or the settings forbid it."""
 
     code = "UNSUPPORTED_CHANGE"
-    helps = 'Write what the statement means: `retable hold release TABLE --as "ALTER …"`. Or leave it out: `--skip`.'
+    helps = (
+        'Write what the statement means: `retable hold release TABLE --as "ALTER …"`. Or leave the statement out: '
+        "`retable hold release TABLE --skip`."
+    )
 
 
 class InexactCast(TableError):
-    """A column got a new type that cannot hold an existing value exactly. The fact `at` is the position."""
+    """A column got a new type that cannot hold an existing value exactly. The fact `at` is the change's position."""
 
     code = "INEXACT_CAST"
-    helps = 'Write what the source made of the value with `--as`, or set `on.type_change = "string"`, then `--retry`.'
+    helps = (
+        "Write what the source made of the value: `retable hold release TABLE --as …`. Or set "
+        '`on.type_change = "string"`, then `retable hold release TABLE --retry`.'
+    )
 
 
 class LateChange(TableError):
-    """A schema change arrived that is older than rows which were already replayed."""
+    """A schema change arrived late: newer rows of its table were already replayed."""
 
     code = "LATE_CHANGE"
     helps = "`retable rebuild TABLE` replays all of its rows in their order."
 
 
 class OrderUndefined(TableError):
-    """Two changes of one key came in two Kafka partitions, and their positions do not show which change is later."""
+    """Two changes of one key are in two Kafka partitions, and their positions do not show which change is later."""
 
     code = "ORDER_UNDEFINED"
     helps = "Let the producer write each key to one partition, then `retable rebuild TABLE`."
@@ -125,7 +132,10 @@ class ZeroDate(TableError):
     """A date is `0000-00-00`, or its month or day is zero. A date column of Iceberg cannot hold such a date."""
 
     code = "ZERO_DATE"
-    helps = 'Set `zero_date` of the table to `"null"`, then `--retry`; or to `"string"`, then `--rebuild`.'
+    helps = (
+        'Set `zero_date` of the table to `"null"`, then `retable hold release TABLE --retry`; or to `"string"`, then '
+        "`retable rebuild TABLE`."
+    )
 
 
 class NameClash(TableError):
@@ -146,7 +156,7 @@ class PartitionUnfit(TableError):
     """The setting `partition` names a column that the table does not have, or a column that a change removes."""
 
     code = "PARTITION_UNFIT"
-    helps = "Correct `partition`, then `--retry`."
+    helps = "Correct the setting `partition` of the table, then `retable hold release TABLE --retry`."
 
 
 class RowMissing(TableError):
@@ -160,12 +170,14 @@ class BehindHorizon(TableError):
     """A change needs rows of silver that retention has dropped."""
 
     code = "BEHIND_HORIZON"
-    helps = "Leave the change out with `--skip`, or start the table from a copy: `retable baseline`."
+    helps = (
+        "Leave the change out: `retable hold release TABLE --skip`. Or start the table from a copy: `retable baseline`."
+    )
 
 
 # --- try again ---------------------------------------------------------------------------------------------------
 class ConflictError(RetableError):
-    """Another process was faster, or a server did not answer. Nothing is wrong with the data."""
+    """Another process wrote first, or a server did not answer. Nothing is wrong with the data."""
 
     code = "CONFLICT"
     remedy = "RETRY"
@@ -180,14 +192,17 @@ class Fenced(ConflictError):
 
 
 class Compacted(Fenced):
-    """Upkeep compacted the files of the table at the same time. The run repeats its write by itself."""
+    """Upkeep compacted the table's files at the same time. The run repeats its own write automatically."""
 
     code = "COMPACTED"
     helps = "Run the window again if the error remains."
 
 
 class Leased(ConflictError):
-    """Another run works on this table. The message names that run and the time at which its lease ends."""
+    """Another run works on this table, and only that run may write to it.
+
+    The message names that run and the time at which its lease (right to write) ends.
+    """
 
     code = "LEASED"
     helps = "Wait for that run, then run the command again."
@@ -201,14 +216,14 @@ class Unavailable(ConflictError):
 
 
 class SparkDied(ConflictError):
-    """The process of Spark ended, or it ran out of memory."""
+    """Spark's JVM process ended, or it ran out of memory."""
 
     code = "SPARK_DIED"
     helps = "Run the command again. If it happens again, give Spark more memory: docs/internals/performance.md."
 
 
 class Late(ConflictError):
-    """`retable fresh`: the table is not complete through the requested time."""
+    """`retable fresh` found no proof yet that the table has all changes up to the requested time."""
 
     code = "LATE"
     helps = "`retable why TABLE` names the cause and the next step."
@@ -244,35 +259,35 @@ class NotFound(SettingsError):
 
 
 class PositionsLost(SettingsError):
-    """The source no longer has positions that a recorded window covers. Their messages were not landed."""
+    """The source no longer has messages that a recorded window covers, and Retable has not copied them to bronze."""
 
     code = "POSITIONS_LOST"
     helps = 'docs/operations.md has the steps, under "Positions are lost".'
 
 
 class NotReady(SettingsError):
-    """An earlier stage has not run for this window."""
+    """An earlier stage (land, decode or replay) has not run for this window, so this command has no input."""
 
     code = "NOT_READY"
     helps = "Run the command that the message names."
 
 
 class NotKept(SettingsError):
-    """Retention has dropped the messages or rows of this window. They were replayed, and cannot be read again."""
+    """Retention has dropped the messages or rows of this window. They were replayed, but cannot be read again."""
 
     code = "NOT_KEPT"
     helps = "Begin at the window that the error names."
 
 
 class QuarantineFull(SettingsError):
-    """More messages of a window cannot be decoded than `quarantine_limit` allows. Silver was not changed."""
+    """In one window, more messages fail to decode than `quarantine_limit` allows. Silver was not changed."""
 
     code = "QUARANTINE_FULL"
     helps = "Correct the cause, which is often the setting `format`, or raise `quarantine_limit`."
 
 
 class CatalogMismatch(SettingsError):
-    """The catalog and the warehouse do not match: one of the two is lost, is an old copy, or was moved."""
+    """The catalog and the files in the warehouse do not match: one of the two is lost, is an old copy, or was moved."""
 
     code = "CATALOG_MISMATCH"
     helps = "Often `retable recover` repairs it: docs/operations.md."
@@ -293,7 +308,7 @@ class DamagedFile(SettingsError):
 
 
 class Unbalanced(RetableError):
-    """The counts of a stage do not add up. This is a bug of Retable."""
+    """The counts of a stage do not add up: a row or message was lost or counted twice. This is a bug of Retable."""
 
     code = "UNBALANCED"
     remedy = "BUG"

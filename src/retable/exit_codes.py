@@ -11,12 +11,12 @@ from retable.printable import printable, without_passwords
 EXIT_CODES = {
     0: "Done.",
     1: "Not done: a person must change something. The error says what.",
-    2: "Done, but something is held, quarantined or late. Only the command line exits with it; a job does not.",
+    2: "Done, but something is held, quarantined or late. Only the command line exits with this code, not a job.",
     3: "Not done: try again. Another run was faster, or a server did not answer.",
     4: "`retable verify` found differences.",
     70: "A bug of Retable. Please report it.",
 }
-"""The meaning of each exit code."""
+"""The meaning of each exit code of a process."""
 
 _CODES = {"RETRY": 3, "BUG": 70}
 
@@ -39,5 +39,5 @@ def exiting() -> Iterator[None]:
 
 
 def exit_code(error: RetableError) -> int:
-    """Return the exit code of the process for this error."""
+    """Return the exit code with which a process ends after this error."""
     return _CODES.get(error.remedy, 1)

@@ -1,4 +1,4 @@
-"""Downloads the jars that Spark needs, and compares jars with the SHA-256 that Retable pins."""
+"""Downloads the jars that Spark needs, and compares each jar with the SHA-256 that is recorded (pinned) for it."""
 
 import hashlib
 import shutil
@@ -12,45 +12,51 @@ from pathlib import Path
 from retable.errors import EnvironmentFault
 
 PINS = Path(__file__).with_name("jars.sha256")
-"""The file of pins. Each line has the SHA-256 of a jar and its Maven coordinates."""
+"""The file of pins (expected digests). Each line has the SHA-256 of a jar and the Maven coordinates of the jar."""
 
 _RESOLVE = "import sys; from retable.session import resolve_jars; resolve_jars(*sys.argv[1:])"
 
 
 def read_pins() -> dict[str, str]:
-    """Return the SHA-256 of every pinned jar, by its Maven coordinates."""
+    """Return the expected SHA-256 of every jar. The keys are Maven coordinates (`group:artifact:version`)."""
     return {
         coordinates: digest for digest, coordinates in (line.split() for line in PINS.read_text("ascii").splitlines())
     }
 
 
 def jar_name(coordinates: str) -> str:
-    """Return the file name that Spark's resolver gives a jar."""
+    """Return the file name that Spark's resolver gives a jar with these Maven coordinates."""
     group, artifact, version = coordinates.split(":")
     return f"{group}_{artifact}-{version}.jar"
 
 
 def find_jars(folder: Path, artifacts: Iterable[str]) -> list[Path]:
-    """Return the jars of these artifacts in a folder. EnvironmentFault if a jar is missing or has no pinned SHA-256."""
+    """Return the jars in `folder` for these Maven artifact names, as `sqlite-jdbc`.
+
+    EnvironmentFault if a jar is missing, or if its SHA-256 is not that of a pinned jar.
+    """
     found = {name: sorted(folder.glob(f"*{name}-[0-9]*.jar")) for name in artifacts}
     if missing := [name for name, jars in found.items() if not jars]:
         raise EnvironmentFault(
-            f"{' and '.join(missing)} of Spark's jars are not in {folder}: run `retable get-jars`", folder=str(folder)
+            f"the folder {folder} does not have Spark's jars {' and '.join(missing)}: run `retable get-jars`",
+            folder=str(folder),
         )
     jars = [jar for each in found.values() for jar in each]
     pinned = set(read_pins().values())
     for jar in jars:
         if (digest := _digest(jar, jar.stat().st_mtime_ns)) not in pinned:
             raise EnvironmentFault(
-                f"{jar} is not a jar that Retable pins (its sha256 is {digest}): run `retable get-jars` to replace it, "
-                f"and do not trust the source of this jar",
+                f"{jar} is not a jar that Retable expects: its sha256 {digest} is unknown; run `retable get-jars` to "
+                f"replace it, and do not trust the source of this jar",
                 path=str(jar),
             )
     return jars
 
 
 def get_jars(folder: Path) -> int:
-    """Download all pinned jars with Spark's own resolver, replace the contents of `folder`, and return their number.
+    """Download all pinned jars with Spark's own resolver into `folder`, and return the number of jars.
+
+    Old contents of `folder` are removed.
 
     EnvironmentFault if a jar cannot be downloaded or differs from its pin. `folder` is then unchanged.
     """
@@ -85,8 +91,8 @@ def check_jars(folder: Path, pins: dict[str, str]) -> None:
         found = hashlib.sha256((folder / jar_name(coordinates)).read_bytes()).hexdigest()
         if found != pinned:
             raise EnvironmentFault(
-                f"{coordinates} is not the jar that Retable pins, so no jar was kept (pinned {pinned}, got {found}): "
-                f"try again; if the error stays, do not trust the source of the jars"
+                f"the downloaded jar {coordinates} has the sha256 {found}, but Retable expects {pinned}, so no jar was "
+                f"kept: try again; if the error stays, do not trust the source of the jars"
             )
 
 

@@ -31,7 +31,8 @@ _LOOK_SECONDS = 1.0
 def run_stage(name: str, stage: Callable[..., StageReport]) -> None:
     """Run one stage of the window that the command-line arguments name. Print its report as one line of JSON.
 
-    A held table is not a failure: the report and the ledger name it, and the exit code is 0.
+    `stage` is the function of the stage, and `name` the name of the stage. A held table (one that waits for a person)
+    is not a failure: the report and the ledger name the table, and the exit code is 0.
     """
     run_stages(name, [stage])
 

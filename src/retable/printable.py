@@ -21,7 +21,7 @@ def printable_json(text: str) -> str:
 
 
 def amount(number: int, one: str, many: str) -> str:
-    """Return a number and the words that follow it: `one` after 1, else `many`."""
+    """Return a number with its noun: `one` is the singular noun, used after 1, and `many` is the plural noun."""
     return f"{number:,} {one if number == 1 else many}"
 
 

@@ -115,7 +115,7 @@ def test_a_window_that_no_clock_shows_fails_at_once() -> None:
 
 
 def test_a_key_that_the_run_does_not_know_fails_before_it_starts() -> None:
-    with pytest.raises(AirflowFailException, match="was given windw; it takes only window"):
+    with pytest.raises(AirflowFailException, match="unknown parameters: windw; the DAG takes only window"):
         window_of(_context({"windw": "20260301T0500Z"}, start=datetime(2026, 3, 1, 5, tzinfo=UTC)))
 
 

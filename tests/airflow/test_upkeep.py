@@ -74,7 +74,7 @@ def test_only_the_tables_that_were_asked_for_are_kept(lake: Lake, tmp_path: Path
 
 
 def test_a_key_that_the_form_does_not_have_starts_nothing() -> None:
-    with pytest.raises(AirflowFailException, match="was given table; it takes only tables"):
+    with pytest.raises(AirflowFailException, match="unknown parameters: table; the DAG takes only tables"):
         check_conf(context(table="gold_shop.orders"))
 
 

@@ -94,10 +94,10 @@ def asked(dag: DAG | None = None, **told: Any) -> Any:
         ({"to": clock(9)}, "are recorded up to 20260301T0700Z"),
         ({"from": clock(4, 59)}, "its recorded windows are 20260301T0500Z to 20260301T0600Z"),
         ({"from": None, "to": None, "window": "20260301T9900Z"}, "no such time"),
-        ({"mode": "shadow"}, f"name the tables to rebuild; dump has {TABLE}"),
-        ({"mode": "shadow", "tables": None}, f"name the tables to rebuild; dump has {TABLE}"),
+        ({"mode": "shadow"}, f"name the gold tables to rebuild in `tables`; dump has {TABLE}"),
+        ({"mode": "shadow", "tables": None}, f"name the gold tables to rebuild in `tables`; dump has {TABLE}"),
         ({"mode": "shadow", "tables": ["gold_shop.order"]}, f"did you mean '{TABLE}'"),
-        ({"table": TABLE}, "was given table; it takes only"),
+        ({"table": TABLE}, "unknown parameters: table; the DAG takes only"),
     ],
 )
 def test_a_wrong_form_is_refused_before_anything_begins(lake: Lake, path: Path, told: Any, words: str) -> None:

@@ -130,7 +130,7 @@ def test_what_is_for_good_needs_a_second_person(airflow: RunningAirflow, setting
     assert "admin answered “Approve”" in airflow.call("GET", place)["subject"]
     answer(airflow, dag_id, run, "Approve", "confirm")
     airflow.wait_for(dag_id, run, "act", "failed")
-    assert "admin requested this and approved it" in airflow.log(dag_id, run, "act")
+    assert "admin requested this and also approved it" in airflow.log(dag_id, run, "act")
     # A scheduler that ends the run while it is cleared leaves it ended.
     airflow.wait_for_run(dag_id, run, "failed")
     airflow.clear_task(dag_id, run, "confirm")

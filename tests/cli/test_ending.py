@@ -66,7 +66,7 @@ def test_an_empty_range_is_refused(retable: Retable, settings: Settings) -> None
 def test_missing_settings_say_how_to_write_them(retable: Retable) -> None:
     result = retable("tables")
     assert result.exit_code == 1
-    assert re.search(r"error: no settings at .*retable.toml\n +name them .* `retable init`\n", result.stderr)
+    assert re.search(r"error: there is no settings file .*retable.toml\n +name one .* `retable init`\n", result.stderr)
     assert result.stdout == ""
 
 

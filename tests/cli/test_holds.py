@@ -154,7 +154,7 @@ def test_a_decision_is_kept_for_every_later_replay(
     result = retable("hold", "release", held, *way, "--reason", "fixed; at the source", input="y\n")
     assert (result.exit_code, asked) == (0, [(held, True)]), result.stderr
     assert words in result.stderr
-    assert "rows of its windows are read" in result.stderr
+    assert "rows of the table are read" in result.stderr
     identity = find_gold(lake, held)[1].identity
     assert HOLD.position is not None
     kept = [Decision(identity, HOLD.position, HOLD.part, decision, statement)] if decision else []

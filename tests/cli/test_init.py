@@ -205,7 +205,7 @@ def test_changes_without_the_row_before_them_are_said_to_need_a_key(
         (["--from-files", ".", "--from-kafka", "127.0.0.1:1"], "--from-files FOLDER, or --from-kafka BOOTSTRAP"),
         (["--from-files", ".", "--topics", "shop.*"], "are only valid with --from-kafka"),
         (["--from-kafka", "127.0.0.1:1"], "name a topic, or a glob, with --topics"),
-        (["--from-kafka", "nowhere", "--topics", "t"], "does not name brokers write host:port"),
+        (["--from-kafka", "nowhere", "--topics", "t"], "is not a list of brokers write each broker as host:port"),
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "usernameenv=U"], "did you mean 'username_env'?"),
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "S3CR3T-xyz"], "--kafka takes NAME=VALUE"),
         (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "username_env=U"], "is used only if security"),
@@ -244,19 +244,19 @@ def test_settings_that_are_there_are_not_overwritten(retable: Retable, folder: P
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, "holds no objects yet"),
+        (None, "holds no files yet"),
         ("", "hold no messages yet"),
         ("hello\nworld\n", "no format that this version recognises (canal_json, "),
-        ("hello\nworld\n", "no format is near; as canal_json: 0 of 2 messages decode, and 2 fail with: the text "),
-        (f"{_lacking('es')}\n{_lacking('es')}\n{_lacking('isDdl')}\n", "canal_json is nearest: 0 of 3 messages"),
+        ("hello\nworld\n", "no format is similar; as canal_json: 0 of 2 messages decode, and 2 fail with: the text "),
+        (f"{_lacking('es')}\n{_lacking('es')}\n{_lacking('isDdl')}\n", "canal_json fits best: 0 of 3 messages"),
         (
             f"{_lacking('es')}\n",
             "0 of 1 messages decode, and 1 fail with: the message does not match its format: "
             "Object missing required field `es`",
         ),
-        ('{"before":null,"after":{"id":1},"op":"c","ts_ms":1,"source":{}}\n', "debezium_json is nearest"),
-        ('{"meta":{"op":"frob","scn":"1","rowid":"A"},"data":{"ID":"1"},"key":{}}\n', "shareplex_json is nearest"),
-        ('{"_sequence_id_":"1","_operation_type_":"X"}\n', "datahub_tuple is nearest"),
+        ('{"before":null,"after":{"id":1},"op":"c","ts_ms":1,"source":{}}\n', "debezium_json fits best"),
+        ('{"meta":{"op":"frob","scn":"1","rowid":"A"},"data":{"ID":"1"},"key":{}}\n', "shareplex_json fits best"),
+        ('{"_sequence_id_":"1","_operation_type_":"X"}\n', "datahub_tuple fits best"),
     ],
 )
 def test_a_folder_without_messages_of_a_known_format_says_so(

@@ -93,7 +93,7 @@ def test_rows_as_of_a_window_are_those_of_its_cut(retable: Retable, lake: Lake, 
     assert len(retable("rows", orders).stdout.splitlines()) == 1
     assert len(retable("rows", orders, "--as-of", "20260301T0500Z").stdout.splitlines()) == 2
     assert "the source dump has no window 20260301T0600Z" in retable("rows", orders, "--as-of", "20260301T0600Z").stderr
-    assert "a window is named by its start in UTC" in retable("rows", orders, "--as-of", "yesterday").stderr
+    assert "write the start of a window in UTC" in retable("rows", orders, "--as-of", "yesterday").stderr
 
 
 def test_rows_of_a_held_table_come_with_a_word(retable: Retable, lake: Lake) -> None:

@@ -49,7 +49,10 @@ def test_a_layer_is_cut_where_nothing_waits_and_says_so_everywhere(retable: Reta
     lake, source = feed.lake, feed.lake.settings.source("dump")
     feed.quarantined(7)
     result = retable("upkeep", "--dry-run")
-    assert f"more windows are old enough to be dropped, but {name(7)} has something in quarantine" in result.stderr
+    assert (
+        f"more windows are old enough to be dropped, but the window {name(7)} has something in quarantine"
+        in result.stderr
+    )
     dropped = f"silver.dump: windows before {name(7)} would be dropped; now it is kept from its first window on"
     assert dropped in result.stderr
     cuts = inspect_retention(lake, source, NOW).cuts
@@ -107,12 +110,13 @@ def test_a_window_that_was_decoded_anew_waits_and_rows_of_a_table_without_a_key_
     cut = inspect_retention(lake, source, NOW).cuts["silver"]
     assert (cut.kept_from, cut.because) == (
         name(6),
-        f"{name(6)} is not replayed with its present content in silver: `retable plan` shows the waiting windows",
+        f"the window {name(6)} is not replayed with its present content in silver: "
+        "`retable plan` shows the waiting windows",
     )
     (told,) = json.loads(retable("upkeep", "silver.dump", "--dry-run", "--json").stdout)
     assert (told["kept_from"], told["keep_from"], len(told["stays"])) == (None, name(6), 2)
     notes = drop_silver(lake, source, inspect_retention(lake, source, NOW), "run", lambda *_: None).notes
-    assert f"{gold} keeps its rows before the horizon: the table has no key, so" in " ".join(notes)
+    assert f"silver keeps old rows of {gold}: the table has no key, so" in " ".join(notes)
 
 
 def test_leases_that_ended_long_ago_are_forgotten_once_there_are_many(feed: Feed) -> None:

@@ -228,7 +228,7 @@ def test_an_unknown_source_gives_the_nearest(retable: Retable, stages: Stages, c
 def test_a_window_that_is_none_says_how_one_is_named(retable: Retable, stages: Stages) -> None:
     result = retable("land", "dump", "--window", "5 o'clock")
     assert result.exit_code == 1
-    assert "a window is named by its start in UTC, as 20260301T0500Z" in result.stderr
+    assert "write the start of a window in UTC, such as 20260301T0500Z" in result.stderr
 
 
 def test_a_run_promises_how_far_each_window_brought_the_source_and_says_it_at_the_end(

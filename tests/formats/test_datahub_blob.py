@@ -82,7 +82,7 @@ def insert(row: Mapping[str, object], **payload: object) -> RawMessage:
 
 
 def test_a_column_that_is_left_out_of_a_row_is_not_null() -> None:
-    with pytest.raises(BadValue, match="the column 'c', which dataColumn lists, is not in the image"):
+    with pytest.raises(BadValue, match="which `dataColumn` of the schema part lists, is not in the image"):
         decoded(insert({"id": 1}))
 
 

@@ -134,7 +134,7 @@ def test_a_message_that_lists_many_columns_is_plain() -> None:
         (b'{"a":1', "Expecting ',' delimiter", "character 6"),
         (b'{"a":\xff}', "not UTF-8", "byte 5"),
         (b'{"\xe9a":1}', "not UTF-8", "byte 2"),
-        (b'{"a":"\\ud800"}', "half of a surrogate pair", None),
+        (b'{"a":"\\ud800"}', "half of a UTF-16 surrogate pair", None),
         (b'{"a":"\\u0022","a":1}', "the name 'a' occurs twice", "a"),
         (b'{"a":"\\u0022","b":Infinity}', "Infinity is not a JSON number", "Infinity"),
     ],

@@ -127,7 +127,7 @@ def test_neighbours_of_one_table_share_their_types() -> None:
 
 
 def test_a_torn_image_names_the_column_the_table_and_the_key() -> None:
-    with pytest.raises(BadValue, match="the column 'c', which dataColumn lists") as refused:
+    with pytest.raises(BadValue, match="the column 'c', which `dataColumn` of the schema part lists") as refused:
         decoded(streamx(op="UPDATE_AFTER", before={"id": 5}))
     assert refused.value.facts == {"place": "payload.before.dataColumn", "table": TABLE, "keys": ('["5"]',)}
 

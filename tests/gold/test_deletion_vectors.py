@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.io.pyarrow import PyArrowFileIO
-from pyiceberg.table.deletion_vector import deletion_vectors_from_puffin_file
+from pyiceberg.table.deletion_vector import DeletionVector, deletion_vectors_from_puffin_file
 from pyiceberg.table.puffin import PuffinFile
 
 from retable.errors import DamagedFile
@@ -24,6 +24,11 @@ def written(folder, deleted):
     return path, *write_vectors(IO, path, bitmaps)
 
 
+def positions(vector: DeletionVector) -> list[int]:
+    """What pyiceberg reads. Its own `to_vector` fails if all positions are above 2^32."""
+    return [(high << 32) + low for high, bitmap in enumerate(vector._bitmaps) for low in bitmap]
+
+
 @given(deleted=st.dictionaries(st.text(min_size=1, max_size=9), POSITIONS, min_size=1, max_size=4))
 def test_each_reader_finds_the_rows_that_were_written(tmp_path_factory, deleted):
     path, size, vectors = written(tmp_path_factory.mktemp("vectors"), deleted)
@@ -33,12 +38,12 @@ def test_each_reader_finds_the_rows_that_were_written(tmp_path_factory, deleted)
     assert [each.count for each in vectors] == [*map(len, deleted.values())]
     assert all(each.path == path for each in vectors)
     found = deletion_vectors_from_puffin_file(PuffinFile(content))
-    assert {each.referenced_data_file: each.to_vector().to_pylist() for each in found} == deleted
+    assert {each.referenced_data_file: positions(each) for each in found} == deleted
 
 
 def test_a_vector_that_is_not_the_one_of_its_manifest_is_an_error_that_names_the_file(tmp_path):
     path, _, (first, second) = written(tmp_path, {"a": [1, 2], "b": [3]})
-    with pytest.raises(DamagedFile, match="has 2 rows instead of 1") as caught:
+    with pytest.raises(DamagedFile, match="has 2 rows; its manifest says 1") as caught:
         read_positions(IO, replace(second, offset=first.offset, size=first.size))
     assert caught.value.facts == {"path": path}
     for offset in (first.offset + 1, second.offset + 1):

@@ -38,7 +38,7 @@ CREATE TABLE t (id BIGINT UNSIGNED SERIAL DEFAULT VALUE)
 CREATE TABLE t (a VARCHAR(20) CHARACTER SET binary, b CHAR(4) BYTE, c TEXT CHARSET binary, d ENUM('x') CHARACTER SET binary, e VARCHAR(9) BINARY)
 -- => create shop.t (a varbinary(20), b binary(4), c blob, d ENUM('x'), e VARCHAR(9); no key)
 CREATE TABLE t (a VARCHAR(20), b INT) DEFAULT CHARSET=binary
--- => unsupported for shop.t: the character set of the table is `binary`, so its text columns contain bytes; declare them as BINARY, VARBINARY or BLOB with `retable hold release --as`
+-- => unsupported for shop.t: the character set of the table is `binary`, so its text columns contain bytes; declare these columns as BINARY, VARBINARY or BLOB with `retable hold release --as`
 CREATE TABLE t (a VARBINARY(20), b INT, c VARCHAR(5) CHARACTER SET utf8mb4) DEFAULT CHARSET=binary
 -- => create shop.t (a VARBINARY(20), b INT, c VARCHAR(5); no key)
 
@@ -88,13 +88,13 @@ CREATE TABLE t (id INT) /*!50100 PARTITION BY HASH (id) PARTITIONS 4 */;
 CREATE TABLE t (id INT) /*!50500 PARTITION BY LIST  COLUMNS(id)⏎(PARTITION p VALUES IN (1,2) ENGINE = InnoDB) */
 -- => create shop.t (id INT; no key)
 CREATE TABLE t (id INT) WITH SYSTEM VERSIONING
--- => unsupported for shop.t: WITH SYSTEM VERSIONING: the table keeps rows for which the log has delete events
+-- => unsupported for shop.t: WITH SYSTEM VERSIONING: the table keeps rows that the log shows as deleted
 ALTER TABLE t ADD (a INT, b INT), ADD COLUMN IF NOT EXISTS A BIGINT
--- => unsupported for shop.t: the statement adds column 'a' twice; it is not known which one is added
+-- => unsupported for shop.t: column 'a' is added twice; write only the ADD that took effect with `--as`
 ALTER TABLE t DROP COLUMN id, ADD COLUMN IF NOT EXISTS n INT PRIMARY KEY
--- => unsupported for shop.t: a key is added IF NOT EXISTS, and a dropped column may be in the existing key
+-- => unsupported for shop.t: the new key is not known: DROP may remove the old key, and ADD has IF NOT EXISTS
 CREATE TABLE t (id INT, s DATE, e DATE, PERIOD FOR p (s, e))
--- => unsupported for shop.t: PERIOD FOR: the table keeps rows for which the log has delete events
+-- => unsupported for shop.t: PERIOD FOR: in such a table a delete may leave rows with another period, and the log does not show them
 CREATE TABLE t (id INT) ENGINE=InnoDB `PAGE_COMPRESSED`='ON'
 -- => create shop.t (id INT; no key)
 
@@ -156,11 +156,11 @@ ALTER TABLE t ADD a TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRE
 ALTER TABLE t ADD a INT UNIQUE, ADD b INT REFERENCES u (id)
 -- => add to shop.t: a INT | add to shop.t: b INT | foreign key of shop.t: (b) to shop.u (id), on delete refuse, on update refuse
 ALTER TABLE t ADD COLUMN a INT AUTO_INCREMENT UNIQUE
--- => unsupported for shop.t: the source numbers old rows in column 'a', and the log has no event with the numbers; `retable hold release --as` can add a plain column, which is null in those rows
+-- => unsupported for shop.t: the source fills column 'a' of old rows with numbers, and the log has no event with these numbers; `retable hold release --as` can add a column without numbering, which is null in old rows
 ALTER TABLE t ADD COLUMN id BIGINT AUTO_INCREMENT PRIMARY KEY FIRST
--- => unsupported for shop.t: the source numbers old rows in column 'id', and the log has no event with the numbers; `retable hold release --as` can add a plain column, which is null in those rows
+-- => unsupported for shop.t: the source fills column 'id' of old rows with numbers, and the log has no event with these numbers; `retable hold release --as` can add a column without numbering, which is null in old rows
 ALTER TABLE t ADD COLUMN id SERIAL
--- => unsupported for shop.t: the source numbers old rows in column 'id', and the log has no event with the numbers; `retable hold release --as` can add a plain column, which is null in those rows
+-- => unsupported for shop.t: the source fills column 'id' of old rows with numbers, and the log has no event with these numbers; `retable hold release --as` can add a column without numbering, which is null in old rows
 ALTER TABLE t ADD COLUMN a VARBINARY(9) DEFAULT 0xFFFE
 -- => unsupported for shop.t: the default of column 'a' is bytes that Retable cannot write as text
 ALTER TABLE t ADD COLUMN a BINARY(2) DEFAULT 'é'
@@ -170,7 +170,7 @@ ALTER TABLE t ADD COLUMN a BINARY(2) NOT NULL DEFAULT 0x0001, ADD COLUMN b BIT(3
 ALTER TABLE t ADD COLUMN a CHAR(36) NOT NULL DEFAULT (uuid())
 -- => add to shop.t: a CHAR(36) not null default computed
 ALTER TABLE t ADD COLUMN a INT GENERATED ALWAYS AS (b + 1) VIRTUAL
--- => unsupported for shop.t: the source computes column 'a' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
+-- => unsupported for shop.t: the source computes column 'a' in old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t ADD COLUMN a VARCHAR(10) NOT NULL, ADD COLUMN b DATE NOT NULL DEFAULT '0000-00-00'
 -- => add to shop.t: a VARCHAR(10) not null | add to shop.t: b DATE not null default '0000-00-00'
 
@@ -198,7 +198,7 @@ ALTER TABLE t MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT
 ALTER TABLE t MODIFY COLUMN IF EXISTS a INT AFTER b
 -- => change in shop.t if exists: a to a INT after b
 ALTER TABLE t MODIFY a INT AS (b + 1) STORED
--- => unsupported for shop.t: the source computes column 'a' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
+-- => unsupported for shop.t: the source computes column 'a' in old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t MODIFY id BIGINT PRIMARY KEY
 -- => change in shop.t: id to id BIGINT | key of shop.t: id
 ALTER TABLE t CHANGE id uid BIGINT KEY
@@ -260,7 +260,7 @@ ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT, CHANGE a b INT
 ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT PRIMARY KEY, DROP PRIMARY KEY
 -- => add to shop.t if not exists: a INT not null | key of shop.t: none
 ALTER TABLE t ADD a INT, ALTER a SET DEFAULT 1
--- => unsupported for shop.t: the statement adds a column and sets the default of this column in another clause
+-- => unsupported for shop.t: the default of an added column is in another clause; write it in ADD with `--as`
 CREATE TABLE t (a INT, b INT, PRIMARY KEY USING BTREE (a), UNIQUE KEY (b) USING HASH COMMENT 'x, y', KEY k (b) KEY_BLOCK_SIZE=8 INVISIBLE, FULLTEXT KEY (b) WITH PARSER ngram, VECTOR INDEX v (b) M=8 DISTANCE=euclidean, CHECK (a > 0) NOT ENFORCED, KEY c (b) CLUSTERING=YES NOT IGNORED ENGINE_ATTRIBUTE '{}')
 -- => create shop.t (a INT not null, b INT; key a)
 CREATE TABLE t (a INT, KEY k (a) FROB, b INT)
@@ -312,7 +312,7 @@ ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin
 ALTER TABLE t CONVERT TO CHARSET DEFAULT
 -- => nothing: ALTER TABLE: character set
 ALTER TABLE t CONVERT TO CHARACTER SET binary
--- => unsupported for shop.t: CONVERT TO CHARACTER SET binary changes all text columns to bytes and names none
+-- => unsupported for shop.t: CONVERT TO CHARACTER SET binary makes all text columns bytes and names none of them
 ALTER TABLE t ALGORITHM=INPLACE, LOCK=NONE, FORCE
 -- => nothing: ALTER TABLE: algorithm, lock, force
 ALTER TABLE t ORDER BY a, t.b DESC, COMMENT 'x'
@@ -338,7 +338,7 @@ ALTER TABLE t DROP CONSTRAINT `primary`
 ALTER TABLE t ADD (a INT, PRIMARY KEY (a))
 -- => add to shop.t: a INT not null | key of shop.t: a
 ALTER IGNORE TABLE t ADD UNIQUE (a)
--- => unsupported for shop.t: ALTER IGNORE with a unique index removes rows without an event for each of them
+-- => unsupported for shop.t: ALTER IGNORE with a unique index removes rows, and the log has no event for them
 ALTER IGNORE TABLE t ADD COLUMN a INT
 -- => add to shop.t: a INT
 ALTER TABLE t DISCARD TABLESPACE
@@ -346,7 +346,7 @@ ALTER TABLE t DISCARD TABLESPACE
 ALTER TABLE t IMPORT TABLESPACE
 -- => unsupported for shop.t: IMPORT TABLESPACE removes or adds rows, and the log has no event for each of them
 ALTER TABLE t ADD SYSTEM VERSIONING
--- => unsupported for shop.t: ADD SYSTEM VERSIONING: the table keeps rows for which the log has delete events
+-- => unsupported for shop.t: ADD SYSTEM VERSIONING: the table keeps rows that the log shows as deleted
 ALTER TABLE t DROP SYSTEM VERSIONING
 -- => unsupported for shop.t: Retable does not understand 'DROP SYSTEM VERSIONING' in the statement: the problem begins at 'SYSTEM VERSIONING'
 
@@ -390,17 +390,17 @@ ALTER TABLE t ADD a INT b INT
 ALTER TABLE t ADD a INT SOMEHOW, DROP b
 -- => unsupported for shop.t: Retable does not understand 'ADD a INT SOMEHOW, DROP b' in the statement: the problem begins at 'SOMEHOW, DROP b'
 ALTER TABLE t ADD COLUMN
--- => unsupported for shop.t: Retable does not understand 'ADD COLUMN' in the statement: more text is expected at its end
+-- => unsupported for shop.t: Retable does not understand 'ADD COLUMN' in the statement: the text ends too early
 ALTER TABLE t ADD COLUMN 'a' INT
 -- => unsupported for shop.t: Retable does not understand "ADD COLUMN 'a' INT" in the statement: the problem begins at "'a' INT"
 ALTER TABLE t RENAME COLUMN a b
 -- => unsupported for shop.t: Retable does not understand 'RENAME COLUMN a b' in the statement: the problem begins at 'b'
 ALTER TABLE t MODIFY a INT AFTER
--- => unsupported for shop.t: Retable does not understand 'MODIFY a INT AFTER' in the statement: more text is expected at its end
+-- => unsupported for shop.t: Retable does not understand 'MODIFY a INT AFTER' in the statement: the text ends too early
 ALTER TABLE crm.u FROB
 -- => unsupported for crm.u: Retable does not understand 'FROB' in the statement
 ALTER TABLE t ADD COLUMN (a INT, b INT
--- => unsupported for shop.t: Retable does not understand 'b INT' in the statement: more text is expected at its end
+-- => unsupported for shop.t: Retable does not understand 'b INT' in the statement: the text ends too early
 ALTER TABLE t ALTER COLUMN a TYPE BIGINT
 -- => unsupported for shop.t: Retable does not understand 'ALTER COLUMN a TYPE BIGINT' in the statement: the problem begins at 'TYPE BIGINT'
 ALTER TABLE t ADD COLUMN a INT)
@@ -408,7 +408,7 @@ ALTER TABLE t ADD COLUMN a INT)
 ALTER TABLE t ADD COLUMN a INT; GARBAGE
 -- => unsupported for shop.t: Retable does not understand 'GARBAGE' in the statement
 ALTER TABLE t ADD a INT,
--- => unsupported for shop.t: Retable does not understand 'ADD a INT,' in the statement: more text is expected at its end
+-- => unsupported for shop.t: Retable does not understand 'ADD a INT,' in the statement: the text ends too early
 ALTER TABLE t DROP COLUMN a b
 -- => unsupported for shop.t: Retable does not understand 'DROP COLUMN a b' in the statement: the problem begins at 'b'
 ALTER TABLE t ADD a INT(5) CHAR
@@ -458,7 +458,7 @@ RENAME TABLE `shop`.`t` TO `shop`.`_t_old`, `shop`.`_t_new` TO `shop`.`t`
 RENAME TABLES a WAIT 3 TO b, crm.c TO crm.d
 -- => rename shop.a to shop.b | rename crm.c to crm.d
 RENAME TABLE IF EXISTS a TO b
--- => unsupported for shop.a: RENAME TABLE IF EXISTS does not show which tables existed; if this table existed, write the RENAME without IF EXISTS with `retable hold release --as`, else use `--skip` | unsupported for shop.b: RENAME TABLE IF EXISTS does not show which tables existed; if this table existed, write the RENAME without IF EXISTS with `retable hold release --as`, else use `--skip`
+-- => unsupported for shop.a: RENAME TABLE IF EXISTS does not show which tables existed; if this table existed, write RENAME TABLE without IF EXISTS with `retable hold release --as`, else use `--skip` | unsupported for shop.b: RENAME TABLE IF EXISTS does not show which tables existed; if this table existed, write RENAME TABLE without IF EXISTS with `retable hold release --as`, else use `--skip`
 RENAME TABLE a b
 -- => unsupported for shop.a: Retable does not understand 'RENAME TABLE a b' in the statement: the problem begins at 'b'
 DROP DATABASE crm
@@ -560,19 +560,19 @@ SELECT 1
 FROBNICATE TABLE t
 -- => unsupported for shop.t: Retable does not understand 'FROBNICATE TABLE t' in the statement
 CREATE TABLE
--- => unsupported for shop.t: Retable does not understand 'CREATE TABLE' in the statement: more text is expected at its end
+-- => unsupported for shop.t: Retable does not understand 'CREATE TABLE' in the statement: the text ends too early
 CREATE FROB x
 -- => unsupported for shop.t: Retable does not understand 'CREATE FROB x' in the statement: the problem begins at 'FROB x'
 DROP TABLE
--- => unsupported for shop.t: Retable does not understand 'DROP TABLE' in the statement: more text is expected at its end
+-- => unsupported for shop.t: Retable does not understand 'DROP TABLE' in the statement: the text ends too early
 DROP TABLE a, 'b'
 -- => unsupported for shop.a: Retable does not understand "DROP TABLE a, 'b'" in the statement: the problem begins at "'b'"
 这不是语句
 -- => unsupported for shop.t: Retable does not understand '这不是语句' in the statement
 ALTER TABLE `t ADD a INT
--- => unsupported for shop.t: the statement has an incomplete quoted name, string or number
+-- => unsupported for shop.t: a quoted name, a string or a number in the statement is incomplete: a closing quote may be missing
 ALTER TABLE t ADD a VARCHAR(5) DEFAULT 'x
--- => unsupported for shop.t: the statement has an incomplete quoted name, string or number
+-- => unsupported for shop.t: a quoted name, a string or a number in the statement is incomplete: a closing quote may be missing
 ALTER TABLE t ADD a INT /* cut o
 -- => unsupported for shop.t: a comment in the statement has no end: `*/` is missing
 
@@ -590,9 +590,9 @@ ALTER TABLE t ADD `-- a` INT, ADD `/*b*/` INT COMMENT '/* -- #'
 ALTER TABLE t ADD a INT /*!80023 INVISIBLE */
 -- => add to shop.t: a INT
 ALTER TABLE t ADD a INT /*!80023 , ADD b INT */
--- => unsupported for shop.t: the meaning of the statement depends on which version comments (`/*!… */`) the server executed; write with `retable hold release --as` the statement that it executed
+-- => unsupported for shop.t: the meaning of the statement depends on which of its version comments (`/*!… */`) the server executed; write the statement without such comments with `retable hold release --as`
 ALTER TABLE t ADD a INT /*M!100300 , ADD b INT */
--- => unsupported for shop.t: the meaning of the statement depends on which version comments (`/*!… */`) the server executed; write with `retable hold release --as` the statement that it executed
+-- => unsupported for shop.t: the meaning of the statement depends on which of its version comments (`/*!… */`) the server executed; write the statement without such comments with `retable hold release --as`
 ALTER TABLE t ADD a INT DEFAULT 1--1
 -- => unsupported for shop.t: Retable does not understand 'ADD a INT DEFAULT 1--1' in the statement: the problem begins at '--1'
 /* only a comment */
@@ -608,7 +608,7 @@ ALTER TABLE t ADD a INT; ALTER TABLE t ADD b INT;
 BEGIN; DROP TABLE u; COMMIT
 -- => unsupported for shop.u: the text contains several statements, and Retable reads only one statement per message
 ALTER TABLE t ADD a INT
--- => unsupported for shop.t: the statement has '\xa0' between two words, which is not a blank in MySQL
+-- => unsupported for shop.t: the statement has '\xa0' between two words, and MySQL does not read this as a blank
 ALTER TABLE t ADD a INT;;
 -- => add to shop.t: a INT
 ALTER TABLE t ADD a INT ;⏎-- done
@@ -617,7 +617,7 @@ ALTER TABLE t ADD a INT ;⏎-- done
 --- Whose database is a bare name's
 --- in crm.b
 RENAME TABLE a TO crm.b
--- => unsupported for crm.b: the statement names table 'a' without its database; the message names the database 'crm', but this may be the database of another table in the statement
+-- => unsupported for crm.b: the database of table 'a' is not known: the statement does not name it, and the database 'crm' of the message may belong to another table in the statement
 RENAME TABLE shop.a TO b
 -- => rename shop.a to crm.b
 RENAME TABLE a TO shop.b
@@ -625,15 +625,15 @@ RENAME TABLE a TO shop.b
 RENAME TABLE shop.a TO crm.b
 -- => rename shop.a to crm.b
 ALTER TABLE a RENAME TO crm.b
--- => unsupported for crm.b: the statement names table 'a' without its database; the message names the database 'crm', but this may be the database of another table in the statement
+-- => unsupported for crm.b: the database of table 'a' is not known: the statement does not name it, and the database 'crm' of the message may belong to another table in the statement
 ALTER TABLE shop.a RENAME b
 -- => rename shop.a to crm.b
 CREATE TABLE crm.b LIKE a
--- => unsupported for crm.b: the statement names table 'a' without its database; the message names the database 'crm', but this may be the database of another table in the statement
+-- => unsupported for crm.b: the database of table 'a' is not known: the statement does not name it, and the database 'crm' of the message may belong to another table in the statement
 CREATE TABLE b LIKE shop.a
 -- => create crm.b like shop.a
 DROP TABLE crm.b, a
--- => unsupported for crm.b: the statement names table 'a' without its database; the message names the database 'crm', but this may be the database of another table in the statement
+-- => unsupported for crm.b: the database of table 'a' is not known: the statement does not name it, and the database 'crm' of the message may belong to another table in the statement
 DROP TABLE b, shop.a
 -- => drop crm.b | drop shop.a
 ALTER TABLE b ADD CONSTRAINT f FOREIGN KEY (x) REFERENCES crm.u (x)
@@ -786,15 +786,15 @@ ALTER TABLE t DROP INDEX IF EXISTS i, DROP FOREIGN KEY IF EXISTS f, DROP CONSTRA
 ALTER TABLE IF EXISTS shop.t NOWAIT ADD a INT INVISIBLE DEFAULT 5
 -- => add to shop.t: a INT default '5'
 CREATE OR REPLACE TABLE t (id INT) WITH SYSTEM VERSIONING
--- => unsupported for shop.t: WITH SYSTEM VERSIONING: the table keeps rows for which the log has delete events
+-- => unsupported for shop.t: WITH SYSTEM VERSIONING: the table keeps rows that the log shows as deleted
 CREATE TABLE t (id INT, s TIMESTAMP(6) GENERATED ALWAYS AS ROW START, e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME(s, e)) WITH SYSTEM VERSIONING
 -- => unsupported for shop.t: Retable does not understand 's TIMESTAMP(6) GENERATED ALWAYS AS ROW START, e TIMESTAMP(6)…' in the statement: the problem begins at 'ROW START, e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIO…'
 CREATE TABLE t (id INT, v INT WITHOUT SYSTEM VERSIONING)
 -- => unsupported for shop.t: Retable does not understand 'v INT WITHOUT SYSTEM VERSIONING)' in the statement: the problem begins at 'WITHOUT SYSTEM VERSIONING)'
 ALTER TABLE t ADD PERIOD FOR p (s, e)
--- => unsupported for shop.t: PERIOD FOR: the table keeps rows for which the log has delete events
+-- => unsupported for shop.t: PERIOD FOR: in such a table a delete may leave rows with another period, and the log does not show them
 ALTER TABLE t ADD PERIOD FOR SYSTEM_TIME (s, e), ADD SYSTEM VERSIONING
--- => unsupported for shop.t: PERIOD FOR: the table keeps rows for which the log has delete events
+-- => unsupported for shop.t: PERIOD FOR: in such a table a delete may leave rows with another period, and the log does not show them
 ALTER TABLE t PARTITION BY SYSTEM_TIME INTERVAL 1 MONTH
 -- => nothing: ALTER TABLE: partitions
 DELETE HISTORY FROM t
@@ -814,7 +814,7 @@ CREATE TABLE t (a UUID, b INET6, c INET4, d VECTOR(3) NOT NULL)
 CREATE TABLE t (a INT) ENGINE=ColumnStore
 -- => create shop.t (a INT; no key)
 ALTER TABLE t ADD COLUMN a INT AS (b) PERSISTENT INVISIBLE
--- => unsupported for shop.t: the source computes column 'a' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
+-- => unsupported for shop.t: the source computes column 'a' in old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 SET STATEMENT max_statement_time=5 FOR TRUNCATE TABLE t
 -- => truncate shop.t
 START TRANSACTION

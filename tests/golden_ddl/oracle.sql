@@ -59,7 +59,7 @@ CREATE TABLE t (a NUMBER(9) NOT NULL, SUPPLEMENTAL LOG GROUP g (a, b NO LOG) ALW
 CREATE TABLE t (a NUMBER(9), s DATE, e DATE, PERIOD FOR p (s, e))
 -- => create ORCL.HR.T (A NUMBER(9), S DATE, E DATE, …; no key)
 CREATE TABLE t (a NUMBER(9), b AS (a + 1), PRIMARY KEY (b))
--- => unsupported for ORCL.HR.T: the type of column 'B' in the primary key is not known: CREATE TABLE does not declare it, or computes the column
+-- => unsupported for ORCL.HR.T: the type of column 'B' in the primary key is not known: CREATE TABLE does not declare this type, or the column is computed
 
 CREATE TABLE t (a NUMBER(9), b PRIMARY KEY (a))
 -- => unsupported for ORCL.HR.T: Retable does not understand 'b PRIMARY KEY (a))' in the statement: the problem begins at ')'
@@ -90,7 +90,7 @@ CREATE TABLE t AS SELECT * FROM u
 CREATE TABLE t PARALLEL 4 NOLOGGING AS SELECT a, b FROM u WHERE c = ';'
 -- => create ORCL.HR.T (…; no key)
 CREATE TABLE t (id, v NOT NULL, PRIMARY KEY (id)) AS SELECT a, b FROM u
--- => unsupported for ORCL.HR.T: the type of column 'ID' in the primary key is not known: CREATE TABLE does not declare it, or computes the column
+-- => unsupported for ORCL.HR.T: the type of column 'ID' in the primary key is not known: CREATE TABLE does not declare this type, or the column is computed
 CREATE TABLE t (id NUMBER PRIMARY KEY, v) AS (SELECT 1, 2 FROM dual)
 -- => create ORCL.HR.T (ID NUMBER not null, …; key ID)
 CREATE TABLE t (id, v) TABLESPACE x AS WITH q AS (SELECT 1 a, 2 b FROM dual) SELECT * FROM q
@@ -128,27 +128,27 @@ ALTER TABLE t ADD a NUMBER DEFAULT ON NULL FOR INSERT AND UPDATE 7
 ALTER TABLE t ADD a CHAR(5) DEFAULT 'Y' NOT NULL
 -- => add to ORCL.HR.T: A CHAR(5) not null default 'Y    '
 ALTER TABLE t ADD a CHAR(5) DEFAULT 'é'
--- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its DEFAULT does not determine a value of CHAR(5); write the column with another default with `retable hold release --as`
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: Retable cannot convert its DEFAULT to CHAR(5) as the source does; write another default with `retable hold release --as`
 ALTER TABLE t ADD a CHAR(5 CHAR) DEFAULT 'é'
 -- => add to ORCL.HR.T: A CHAR(5 CHAR) default 'é    '
 ALTER TABLE t ADD a DATE DEFAULT DATE '2020-02-30'
--- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its DEFAULT does not determine a value of DATE; write the column with another default with `retable hold release --as`
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: Retable cannot convert its DEFAULT to DATE as the source does; write another default with `retable hold release --as`
 ALTER TABLE t ADD a DATE DEFAULT '01-JAN-20'
--- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its DEFAULT does not determine a value of DATE; write the column with another default with `retable hold release --as`
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: Retable cannot convert its DEFAULT to DATE as the source does; write another default with `retable hold release --as`
 ALTER TABLE t ADD a DATE DEFAULT TO_DATE('01-JAN-20')
 -- => add to ORCL.HR.T: A DATE default computed
 ALTER TABLE t ADD a TIMESTAMP(6) DEFAULT TIMESTAMP '2020-01-01 00:00:00' NOT NULL
 -- => add to ORCL.HR.T: A TIMESTAMP(6) not null default '2020-01-01 00:00:00'
 ALTER TABLE t ADD a TIMESTAMP WITH TIME ZONE DEFAULT TIMESTAMP '2020-01-01 00:00:00 +02:00'
--- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its DEFAULT does not determine a value of TIMESTAMP WITH TIME ZONE; write the column with another default with `retable hold release --as`
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: Retable cannot convert its DEFAULT to TIMESTAMP WITH TIME ZONE as the source does; write another default with `retable hold release --as`
 ALTER TABLE t ADD a RAW(4) DEFAULT 'zz'
--- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its DEFAULT does not determine a value of RAW(4); write the column with another default with `retable hold release --as`
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: Retable cannot convert its DEFAULT to RAW(4) as the source does; write another default with `retable hold release --as`
 ALTER TABLE t ADD a RAW(4) DEFAULT HEXTORAW('FFFF')
 -- => add to ORCL.HR.T: A RAW(4) default computed
 ALTER TABLE t ADD a INTERVAL DAY TO SECOND DEFAULT INTERVAL '1' DAY
 -- => add to ORCL.HR.T: A INTERVAL DAY TO SECOND default computed
 ALTER TABLE t ADD a NUMBER(9) DEFAULT 'x'
--- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: its DEFAULT does not determine a value of NUMBER(9); write the column with another default with `retable hold release --as`
+-- => unsupported for ORCL.HR.T: the value of column 'A' in old rows is not known: Retable cannot convert its DEFAULT to NUMBER(9) as the source does; write another default with `retable hold release --as`
 ALTER TABLE t ADD a XMLTYPE
 -- => add to ORCL.HR.T: A XMLTYPE
 ALTER TABLE t ADD (c CLOB) LOB (c) STORE AS SECUREFILE (TABLESPACE x CACHE)
@@ -160,11 +160,11 @@ ALTER TABLE t ADD (a NUMBER, CONSTRAINT u UNIQUE (a), CHECK (a > 0))
 ALTER TABLE t ADD (a NUMBER CONSTRAINT a_nn NOT NULL NOVALIDATE, b NUMBER REFERENCES u)
 -- => add to ORCL.HR.T: A NUMBER not null default null | add to ORCL.HR.T: B NUMBER
 ALTER TABLE t ADD a NUMBER GENERATED BY DEFAULT AS IDENTITY
--- => unsupported for ORCL.HR.T: the source numbers old rows in column 'A', and the log has no event with the numbers; `retable hold release --as` can add a plain column, which is null in those rows
+-- => unsupported for ORCL.HR.T: the source fills column 'A' of old rows with numbers, and the log has no event with these numbers; `retable hold release --as` can add a column without numbering, which is null in old rows
 ALTER TABLE t ADD a NUMBER GENERATED ALWAYS AS (b + 1) VIRTUAL
--- => unsupported for ORCL.HR.T: the source computes column 'A' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
+-- => unsupported for ORCL.HR.T: the source computes column 'A' in old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t ADD a AS (b + 1)
--- => unsupported for ORCL.HR.T: the source computes column 'A' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
+-- => unsupported for ORCL.HR.T: the source computes column 'A' in old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t ADD (a NUMBER PRIMARY KEY)
 -- => add to ORCL.HR.T: A NUMBER | key of ORCL.HR.T: A
 ALTER TABLE t ADD (a NUMBER, PRIMARY KEY (a))
@@ -176,7 +176,7 @@ ALTER TABLE t ADD COLUMN a NUMBER
 ALTER TABLE t ADD (a mytype)
 -- => add to ORCL.HR.T: A mytype
 ALTER TABLE t ADD PERIOD FOR p
--- => unsupported for ORCL.HR.T: PERIOD FOR adds columns to the table that the statement does not declare
+-- => unsupported for ORCL.HR.T: PERIOD FOR adds columns, and the statement does not declare these columns
 ALTER TABLE t ADD (a NUMBER(5) NOT NULL, b DATE DEFAULT SYSDATE NOT NULL)
 -- => add to ORCL.HR.T: A NUMBER(5) not null default null | add to ORCL.HR.T: B DATE not null default computed
 ALTER TABLE t ADD a NUMBER INVISIBLE
@@ -204,7 +204,7 @@ ALTER TABLE t MODIFY "a b" CLOB
 ALTER TABLE t MODIFY a NUMBER PRIMARY KEY
 -- => change in ORCL.HR.T: A to A NUMBER | key of ORCL.HR.T: A
 ALTER TABLE t MODIFY a NUMBER AS (b * 2)
--- => unsupported for ORCL.HR.T: the source computes column 'A' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
+-- => unsupported for ORCL.HR.T: the source computes column 'A' in old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t MODIFY CONSTRAINT c1 DISABLE
 -- => nothing: ALTER TABLE: constraint
 ALTER TABLE t MODIFY CONSTRAINT t_pk DISABLE
@@ -370,7 +370,7 @@ ALTER TABLE t CACHE ADD (a NUMBER)
 ALTER TABLE t ANNOTATIONS (ADD Display 'x')
 -- => nothing: ALTER TABLE: annotations
 ALTER TABLE t
--- => unsupported for ORCL.HR.T: Retable does not understand 'ALTER TABLE t' in the statement: more text is expected at its end
+-- => unsupported for ORCL.HR.T: Retable does not understand 'ALTER TABLE t' in the statement: the text ends too early
 
 --- ALTER TABLE: partitions
 ALTER TABLE t ADD PARTITION p3 VALUES LESS THAN (TO_DATE('2030-01-01', 'YYYY-MM-DD')) TABLESPACE x
@@ -402,7 +402,7 @@ ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE u INCLUDING INDEXES WITHOUT VALID
 ALTER TABLE t ADD a NUMBER FROB b
 -- => unsupported for ORCL.HR.T: Retable does not understand 'FROB b' in the statement
 ALTER TABLE t ADD (a NUMBER, b NUMBER
--- => unsupported for ORCL.HR.T: Retable does not understand 'b NUMBER' in the statement: more text is expected at its end
+-- => unsupported for ORCL.HR.T: Retable does not understand 'b NUMBER' in the statement: the text ends too early
 ALTER TABLE t ADD (a NUMBER))
 -- => unsupported for ORCL.HR.T: Retable does not understand ')' in the statement
 ALTER TABLE t ADD (a NUMBER) FROB
@@ -410,7 +410,7 @@ ALTER TABLE t ADD (a NUMBER) FROB
 ALTER TABLE t MODIFY (a NUMBER(12),)
 -- => unsupported for ORCL.HR.T: Retable does not understand ')' in the statement
 ALTER TABLE t MODIFY a
--- => unsupported for ORCL.HR.T: Retable does not understand 'MODIFY a' in the statement: more text is expected at its end
+-- => unsupported for ORCL.HR.T: Retable does not understand 'MODIFY a' in the statement: the text ends too early
 ALTER TABLE t ADD a NUMBER, b NUMBER
 -- => unsupported for ORCL.HR.T: Retable does not understand ', b NUMBER' in the statement
 ALTER TABLE crm.u FROB
@@ -629,7 +629,7 @@ ALTER TABLE hr.t EXCHANGE PARTITION p WITH TABLE crm.b
 RENAME a TO b
 -- => rename ORCL.CRM.A to ORCL.CRM.B
 CREATE TABLE crm.b FOR EXCHANGE WITH TABLE a
--- => unsupported for ORCL.CRM.B: the statement names table 'A' without its schema; the message names the schema 'CRM', but this may be the schema of another table in the statement
+-- => unsupported for ORCL.CRM.B: the schema of table 'A' is not known: the statement does not name it, and the schema 'CRM' of the message may belong to another table in the statement
 CREATE TABLE b FOR EXCHANGE WITH TABLE hr.a
 -- => create ORCL.CRM.B like ORCL.HR.A
 GIBBERISH
@@ -638,7 +638,7 @@ GIBBERISH
 DROP TABLE t
 -- => drop ORCL.T
 DROP TABLE hr.t
--- => unsupported for no table: the message names no schema, and it is not known whether 'HR' in the statement is a schema of the database 'ORCL'
+-- => unsupported for no table: the message names no schema, so it is not known whether 'HR' in the statement is a schema of the database 'ORCL'
 --- in HR.T
 DROP TABLE t
 -- => drop HR.T

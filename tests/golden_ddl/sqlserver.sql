@@ -49,7 +49,7 @@ ALTER TABLE t ADD a int
 ALTER TABLE dbo.t ADD a int NULL, b nvarchar(20) NOT NULL DEFAULT N'x', [c d] datetime2(3)
 -- => add to shop.dbo.t: a int | add to shop.dbo.t: b nvarchar(20) not null default 'x' | add to shop.dbo.t: `c d` datetime2(3)
 ALTER TABLE t ADD a int NOT NULL, b AS (a) 
--- => unsupported for shop.dbo.t: the source computes column 'b' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
+-- => unsupported for shop.dbo.t: the source computes column 'b' in old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t ADD a int NOT NULL
 -- => add to shop.dbo.t: a int not null default null
 ALTER TABLE t ADD a int DEFAULT 5
@@ -61,7 +61,7 @@ ALTER TABLE t ADD a int CONSTRAINT DF_a DEFAULT ((5)) WITH VALUES NULL
 ALTER TABLE t ADD a datetime NOT NULL DEFAULT getdate()
 -- => add to shop.dbo.t: a datetime not null default computed
 ALTER TABLE t ADD a datetime NOT NULL CONSTRAINT DF_a DEFAULT '2020-01-31'
--- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: its DEFAULT does not determine a value of datetime; write the column with another default with `retable hold release --as`
+-- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: Retable cannot convert its DEFAULT to datetime as the source does; write another default with `retable hold release --as`
 ALTER TABLE t ADD a datetime NOT NULL DEFAULT '2020-01-31T10:20:30'
 -- => add to shop.dbo.t: a datetime not null default '2020-01-31 10:20:30'
 ALTER TABLE t ADD a datetime2 NOT NULL DEFAULT '2020-01-31 10:20:30.1234567'
@@ -77,17 +77,17 @@ ALTER TABLE t ADD a bit NOT NULL DEFAULT 2
 ALTER TABLE t ADD a int NOT NULL DEFAULT 1 + 1
 -- => add to shop.dbo.t: a int not null default computed
 ALTER TABLE t ADD a int NOT NULL DEFAULT 'x'
--- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: its DEFAULT does not determine a value of int; write the column with another default with `retable hold release --as`
+-- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: Retable cannot convert its DEFAULT to int as the source does; write another default with `retable hold release --as`
 ALTER TABLE t ADD a time NOT NULL DEFAULT '10:00'
--- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: its DEFAULT does not determine a value of time; write the column with another default with `retable hold release --as`
+-- => unsupported for shop.dbo.t: the value of column 'a' in old rows is not known: Retable cannot convert its DEFAULT to time as the source does; write another default with `retable hold release --as`
 ALTER TABLE t ADD CONSTRAINT PK_t PRIMARY KEY CLUSTERED (id)
 -- => key of shop.dbo.t: id
 ALTER TABLE t ADD a int PRIMARY KEY
 -- => add to shop.dbo.t: a int | key of shop.dbo.t: a
 ALTER TABLE t ADD id int IDENTITY(1,1)
--- => unsupported for shop.dbo.t: the source numbers old rows in column 'id', and the log has no event with the numbers; `retable hold release --as` can add a plain column, which is null in those rows
+-- => unsupported for shop.dbo.t: the source fills column 'id' of old rows with numbers, and the log has no event with these numbers; `retable hold release --as` can add a column without numbering, which is null in old rows
 ALTER TABLE t ADD a AS (b + 1)
--- => unsupported for shop.dbo.t: the source computes column 'a' of old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
+-- => unsupported for shop.dbo.t: the source computes column 'a' in old rows, and the log has no event with the values; `retable hold release --as` can declare a plain column, which does not get these values
 ALTER TABLE t WITH NOCHECK ADD CONSTRAINT c CHECK (a > 0), CONSTRAINT f FOREIGN KEY (a) REFERENCES u (id)
 -- => nothing: ALTER TABLE: check, foreign key
 ALTER TABLE t ADD CONSTRAINT d DEFAULT getdate() FOR a WITH VALUES
@@ -99,7 +99,7 @@ ALTER TABLE t ADD INDEX ix (a)
 ALTER TABLE t ADD COLUMN a int
 -- => unsupported for shop.dbo.t: Retable does not understand 'COLUMN a int' in the statement: the problem begins at 'int'
 ALTER TABLE t ADD a
--- => unsupported for shop.dbo.t: Retable does not understand 'a' in the statement: more text is expected at its end
+-- => unsupported for shop.dbo.t: Retable does not understand 'a' in the statement: the text ends too early
 ALTER TABLE t ADD a int b int
 -- => unsupported for shop.dbo.t: Retable does not understand 'a int b int' in the statement: the problem begins at 'b int'
 
@@ -181,11 +181,11 @@ EXEC sp_rename 'sales.u', 't', 'OBJECT'
 EXEC sp_rename 'shop.dbo.u', 't'
 -- => rename shop.dbo.u to shop.dbo.t
 EXEC sp_rename @newname = 'b'
--- => unsupported for shop.dbo.t: Retable does not understand "EXEC sp_rename @newname = 'b'" in the statement: more text is expected at its end
+-- => unsupported for shop.dbo.t: Retable does not understand "EXEC sp_rename @newname = 'b'" in the statement: the text ends too early
 EXEC sp_addextendedproperty 'MS_Description', 'x'
--- => unsupported for shop.dbo.t: EXEC calls a procedure that is not sp_rename, and it is not known what it changes; write its effect on this table with `retable hold release --as`, or use `--skip` if it has none
+-- => unsupported for shop.dbo.t: EXEC calls a procedure other than sp_rename, and it is not known what this procedure changes; write its effect on this table with `retable hold release --as`, or use `--skip` if there is no effect
 EXEC dbo.change_tables
--- => unsupported for shop.dbo.t: EXEC calls a procedure that is not sp_rename, and it is not known what it changes; write its effect on this table with `retable hold release --as`, or use `--skip` if it has none
+-- => unsupported for shop.dbo.t: EXEC calls a procedure other than sp_rename, and it is not known what this procedure changes; write its effect on this table with `retable hold release --as`, or use `--skip` if there is no effect
 ALTER SCHEMA sales TRANSFER dbo.t
 -- => rename shop.dbo.t to shop.sales.t
 ALTER SCHEMA sales TRANSFER OBJECT::dbo.t
@@ -288,7 +288,7 @@ ALTER TABLE DBO.T ADD A int
 --- Whose schema is a bare name's
 --- in shop.sales.u
 DROP TABLE sales.u, t
--- => unsupported for shop.sales.u: the statement names table 't' without its schema; the message names the schema 'sales', but this may be the schema of another table in the statement
+-- => unsupported for shop.sales.u: the schema of table 't' is not known: the statement does not name it, and the schema 'sales' of the message may belong to another table in the statement
 ALTER TABLE t SWITCH TO sales.u
 -- => partitions of shop.sales.t: SWITCH removes or adds rows, and the log has no event for each of them | partitions of shop.sales.u: SWITCH removes or adds rows, and the log has no event for each of them
 ALTER TABLE dbo.t ADD a int

@@ -141,4 +141,4 @@ def test_the_rest_of_a_broken_object_becomes_a_message_with_a_problem(tmp_path):
     assert last is not None
     assert len(whole) > 500
     assert last.offset == OBJECT + len(whole)
-    assert "a.jsonl: the content ends after byte" in (last.container_problem or "")
+    assert "a.jsonl: reading ends after byte" in (last.container_problem or "")

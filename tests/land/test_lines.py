@@ -86,7 +86,7 @@ def test_a_truncated_object_gives_what_is_whole_and_then_one_line_that_says_wher
     kept = b"".join(line.value + b"\n" for line in whole) + last.value
     assert len(whole) > 10_000
     assert content.startswith(kept)
-    assert f"the content ends after byte {len(kept)}: " in (last.problem or "")
+    assert f"reading ends after byte {len(kept)} of the content: " in (last.problem or "")
 
 
 @pytest.mark.parametrize("damage", [3, 5, -1])

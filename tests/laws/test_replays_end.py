@@ -58,7 +58,7 @@ def test_a_table_about_which_no_round_takes_a_step_is_held_and_the_others_go_on(
     hold = world.states()[TABLE].hold
     assert hold is not None
     assert (hold.code, hold.position, fitting_ways(hold)) == ("UNDECIDED", None, ("retry", "rebuild"))
-    assert hold.reason.endswith("2 times so far: no hold; then ZERO_DATE at 0.4.0; then ZERO_DATE at 0.4.0")
+    assert hold.reason.endswith("after 2 attempts: no hold; then ZERO_DATE at 0.4.0; then ZERO_DATE at 0.4.0")
     assert world.gold()[TABLE].rows == ()
     assert (code(world, OTHER), len(world.gold()[OTHER].rows)) == (None, 1)
 

@@ -174,7 +174,7 @@ def test_a_change_that_writes_all_rows_anew_holds_at_its_statement_and_nothing_i
     assert (hold.code, hold.statement) == (CODE, "alter table t modify a decimal(12,2)")
     assert rows_of(world) == {2: 1, 7: 7}
     with pytest.raises(
-        NotKept, match=r"gold_shop\.t: it cannot be built again .* up to 0\..*`retable baseline gold_shop"
+        NotKept, match=r"gold_shop\.t: the table cannot be built again .* up to 0\..*`retable baseline gold_shop"
     ):
         world.rebuild(TABLE)
     assert rows_of(world) == {2: 1, 7: 7}
@@ -227,7 +227,7 @@ def test_another_key_by_the_settings_holds_and_the_former_one_lets_go_on() -> No
         ([ddl(1, "create table t (id int, a int)"), row(2, "INSERT", keys=(), id="1", a="1")], "no key"),
         ([*DELETED, ddl(20, "alter table t strange words"), row(21, "INSERT", id="8", a="8")], "held"),
         ([*DELETED, ddl(20, "alter table t drop primary key, add primary key (id, a)")], "its key changed"),
-        ([*DELETED, ddl(20, "alter table t rename to u"), ddl(21, "create table t (b int primary key)")], "its name"),
+        ([*DELETED, ddl(20, "alter table t rename to u"), ddl(21, "create table t (b int primary key)")], "same name"),
     ],
     ids=("keyless", "held", "keyed anew", "shared name"),
 )

@@ -93,7 +93,7 @@ def test_a_table_of_which_silver_has_not_all_is_held_as_it_was_rolled_back() -> 
     assert rows(world) == {1: 1}
     assert hold is not None
     assert hold.code == "BEHIND_HORIZON"
-    assert "set back" in hold.reason
+    assert "rolled back" in hold.reason
 
 
 def test_a_held_table_is_whole_up_to_its_hold() -> None:

@@ -293,7 +293,9 @@ def test_a_table_that_takes_another_name_stays_one_of_them() -> None:
 def test_a_table_that_leaves_takes_its_rows_along() -> None:
     rename = ddl(10, "rename table orders_1 to old_orders", "orders_1")
     world = run(world_of(), FIRST, [rename, row(11, "INSERT", NUMBERS, table="old_orders", id="9", v="90")])
-    assert held(world) == "MOVED at None: it has rows of shop.orders_1, which belong to another gold table now"
+    assert (
+        held(world) == "MOVED at None: the gold table has rows of shop.orders_1, which belong to another gold table now"
+    )
     assert len(rows(world)) == 2
     settle(world)
     assert rows(world) == [{"id": 1, "v": 10}]

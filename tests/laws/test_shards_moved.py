@@ -107,7 +107,7 @@ def test_a_held_table_keeps_the_rows_that_it_had_and_no_other_release_frees_it()
     hold = world.states()[TABLE].hold
     assert hold is not None
     assert (hold.reason, fitting_ways(hold)) == (
-        "it has rows of shop.orders_1, which belong to another gold table now",
+        "the gold table has rows of shop.orders_1, which belong to another gold table now",
         ("rebuild",),
     )
     assert world.gold()[TABLE].rows == before
@@ -128,7 +128,10 @@ def test_gold_that_does_not_tell_of_which_table_a_row_is_is_held_until_a_rebuild
     world.replay(world.deliver(LAST))
     hold = world.states()[TABLE].hold
     assert hold is not None
-    assert (hold.code, hold.reason) == ("MOVED", "its rows do not show which source table they come from")
+    assert (hold.code, hold.reason) == (
+        "MOVED",
+        "the rows of the gold table do not show which source table each row is from",
+    )
     assert world.gold()[TABLE].rows == before
     bring(world)
     right = World(make_settings("canal_json", CHOICES["one"]))

@@ -104,7 +104,7 @@ def test_a_swap_that_comes_again_is_not_swapped_back_and_says_so(cut: int, gtid:
     for name in tables:
         hold = world.states()[name].hold
         assert hold is not None
-        assert "the same statement is also at 0.5.0" in hold.reason
+        assert "this statement repeats the statement at 0.5.0" in hold.reason
     for name in tables:
         world.release(name, "skip")
     assert [[json.loads(each)["v"] for each in world.gold()[name].rows] for name in tables] == [

@@ -133,7 +133,7 @@ def test_a_byte_that_changed_is_an_error_that_names_the_file_and_never_another_r
 def test_a_file_that_gives_fewer_rows_than_were_written_is_an_error_that_names_it(table):
     task, less = (of_gold(table, sample(Random(1)).slice(0, rows)) for rows in (ROWS, ROWS - 1))
     path_of(task).write_bytes(path_of(less).read_bytes())
-    with pytest.raises(DamagedFile, match=f"it has {ROWS - 1} of its {ROWS} rows") as caught:
+    with pytest.raises(DamagedFile, match=f"it has {ROWS - 1} rows, but {ROWS} rows were written") as caught:
         batches(table, task)
     assert caught.value.facts == {"path": task.file.file_path}
 

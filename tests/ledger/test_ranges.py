@@ -215,7 +215,7 @@ def test_another_interval_than_the_recorded_one_is_an_error():
 
 
 def test_a_source_that_would_begin_long_ago_asks_for_a_start():
-    with pytest.raises(InvalidSetting, match=r"is too many; set sources.erp.start"):
+    with pytest.raises(InvalidSetting, match=r"is more than 100,000; set sources.erp.start"):
         Log(-24 * 365 * 20).plan(12)
 
 

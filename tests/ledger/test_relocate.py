@@ -251,7 +251,7 @@ def test_a_damaged_file_is_named(table, old, new):
         with pytest.raises(EnvironmentFault, match=f"{manifest} cannot be understood"):
             relocate(table, old, new)
     Path(newest(table, old, new)).write_text("{}")
-    with pytest.raises(EnvironmentFault, match="not the metadata of a table"):
+    with pytest.raises(EnvironmentFault, match="not the metadata of an Iceberg table"):
         relocate(table, old, new)
 
 

@@ -47,7 +47,7 @@ def test_tls_that_is_asked_for_reaches_the_driver(address: str, wanted: dict[str
     ("address", "words"),
     [
         (f"{POSTGRES}?sslfactory=org.postgresql.ssl.NonValidatingFactory", "option sslfactory of the address is not"),
-        (f"{POSTGRES}?sslmode=verify_full", "sslmode is 'verify_full'; the values are disable"),
+        (f"{POSTGRES}?sslmode=verify_full", "the address is 'verify_full'; write one of disable"),
         (f"{POSTGRES}?ssl=yes", "the option ssl of the address is 'yes'; write true or false"),
         (
             f"{MYSQL}?trustCertificateKeyStoreUrl=file:c.jks",
@@ -55,7 +55,7 @@ def test_tls_that_is_asked_for_reaches_the_driver(address: str, wanted: dict[str
         ),
         (f"{MYSQL}?enabledTLSProtocols=TLSv1.3", "option enabledtlsprotocols of the address is not"),
         (f"{MYSQL}?sslMode=VERIFY_CA", "ssl_ca=ca.pem"),
-        (f"{MYSQL}?sslMode=STRICT", "sslMode is 'STRICT'; the values are DISABLED"),
+        (f"{MYSQL}?sslMode=STRICT", "the address is 'STRICT'; write one of DISABLED"),
         (f"{MYSQL}?useSSL=true&useSSL=false", "the option useSSL more than once"),
         ("oracle://u@h/x?protocol=tcps", "option protocol of the address is not supported"),
         ("oracle://u@h/x?wallet_location=w", "option wallet_location of the address is not supported"),

@@ -60,7 +60,7 @@ def test_a_table_of_a_dump_is_found_with_its_key_and_its_partition(retable: Call
         (("--from", "copy.parquet", "--at", "0:1"), "--partition TOPIC/N: `retable check shop` lists the partitions"),
         (("--from", "copy.parquet", "--at", "start"), "--partition TOPIC/N"),
         (("--from", "copy.parquet", "--at", "0:1:0", "--partition", "topic/0"), "so write 0:1"),
-        (("--from", "nothing.parquet", "--at", "0:1"), "holds no files"),
+        (("--from", "nothing.parquet", "--at", "0:1"), "there are no files at"),
         (("--from", "dump.sql", "--at", "0:1"), "is not a readable copy"),
     ],
 )

@@ -49,7 +49,9 @@ def test_columns_of_parquet_have_the_gold_type_that_holds_all_of_their_values(tm
 
 def test_a_time_finer_than_gold_holds_is_refused_by_name(tmp_path: Path) -> None:
     pq.write_table(pa.table({"seen": pa.array([1], pa.timestamp("ns"))}), tmp_path / "t.parquet")
-    with pytest.raises(InvalidSetting, match="'seen' does not fit timestamp exactly"):
+    with pytest.raises(
+        InvalidSetting, match="'seen' of the copy has a value that gold's type timestamp cannot hold exactly"
+    ):
         rows(open_copy(str(tmp_path), CSV))
 
 

@@ -52,5 +52,5 @@ def test_of_several_failures_the_same_one_is_told_whatever_the_order(keys: tuple
     ahead = CurrentRow((keys[2], 0), Sequence(0, 7, 0), None)
     with pytest.raises(EventsMissed):
         replace_keys(folded, [0], [ahead], complete=False)
-    with pytest.raises(RowMissing, match=r"of the row \(9,\)"):
+    with pytest.raises(RowMissing, match=r"of the row with the key \(9,\)"):
         replace_keys(folded, [0], [ahead], complete=True)

@@ -154,7 +154,7 @@ def test_a_file_that_is_older_than_a_column_shows_null(silver):
 def test_a_file_with_fewer_rows_than_were_written_is_damaged(silver):
     record = {**dict.fromkeys(ROW_COLUMNS), "database": "a", "table": "t"}
     read = silver([[record, record]], 2, recorded=3)
-    with pytest.raises(DamagedFile, match="it has 2 of its 3 rows"):
+    with pytest.raises(DamagedFile, match="it has 2 rows, but 3 rows were written"):
         read.read(TABLES[0])
 
 

@@ -97,6 +97,6 @@ def test_the_first_known_database_that_a_message_tells_is_the_sources(
 
 def test_a_source_of_two_databases_holds_the_tables_of_the_second() -> None:
     (change,) = to_statement(record(source_system="oracle", ddl_text="drop table t"), None, "mysql").changes
-    assert change == Unsupported(TABLE, "the source has statements of mysql and oracle: define two sources for it")
+    assert change == Unsupported(TABLE, "the source has statements of mysql and oracle; define one source for each")
     (change,) = to_statement(record(source_system="MariaDB", ddl_text="drop table t"), None, "mysql").changes
     assert change == DropTable(TABLE)

@@ -271,7 +271,10 @@ def test_a_message_as_long_as_max_message_is_whole_and_a_longer_one_says_what_is
     kafka.produce("long", [Record(b"a" * (32 << 20)), Record(b"b" * ((32 << 20) + 1)), Record(b"c")])
     messages, seen = read(source, whole(source))
     assert [len(each.value or b"") for each in messages] == [32 << 20, 32 << 20, 1]
-    told = "the message has 33554433 bytes, but max_message is 33554432: its end is cut off"
+    told = (
+        "the message has 33554433 bytes, but max_message is 33554432, so its end is cut off; "
+        "raise max_message and run `retable quarantine redecode`"
+    )
     assert [each.container_problem for each in messages] == [None, told, None]
     assert seen["bytes"] == (64 << 20) + 1
 

@@ -29,7 +29,7 @@ def test_settings_of_a_thousand_tables_fit_into_one_argument_of_a_process() -> N
 
 
 def test_settings_in_no_folder_have_whole_paths() -> None:
-    with pytest.raises(InvalidSetting, match=r"lake\.warehouse: .*'lake' is relative.*write the whole path"):
+    with pytest.raises(InvalidSetting, match=r"lake\.warehouse: .*'lake' is relative.*write an absolute path"):
         load_settings(to_address(LAKE.replace('"/lake"', '"lake"')))
 
 

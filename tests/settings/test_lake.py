@@ -149,12 +149,12 @@ def test_a_variable_that_is_not_set_is_asked_for_by_its_name(monkeypatch):
         ("postgresql://h/db", "does not name a user and a database"),
         ("postgresql://u@h", "does not name a user and a database"),
         ("postgresql://u@h:port/db", "is not a catalog"),
-        ("postgresql://u@h/db?sslmod=x", "'sslmod' is not an option of this catalog; did you mean 'sslmode'?"),
+        ("postgresql://u@h/db?sslmod=x", "is not an option of this kind of catalog; did you mean 'sslmode'?"),
         ("rest+https://me:hunter2@h", "write the name of that variable as `catalog_token_env or"),
         ("rest+https://", "does not name a server"),
         ("rest://h", "'rest://h' is not a catalog"),
         ("glue://Frankfurt", "does not name a region; write it as glue://eu-central-1"),
-        ("glue://us-east-1?endpoint=here", "'here' is not an address of a server"),
+        ("glue://us-east-1?endpoint=here", "'here' is not an http or https address of a server"),
     ],
 )
 def test_an_address_that_is_no_catalogs_says_how_to_write_one(load, catalog, said):
@@ -167,13 +167,13 @@ def test_an_address_that_is_no_catalogs_says_how_to_write_one(load, catalog, sai
 @pytest.mark.parametrize(
     ("warehouse", "said"),
     [
-        ("la#ke", "la#ke' contains '#', which no file address can contain; use another folder"),
+        ("la#ke", "la#ke' contains '#', which the address of a file cannot contain; use another path"),
         ("la?ke", "contains '?'"),
-        ("s3://wh", "'wh' is not the name of a bucket; a name has 3 to 63 small letters"),
-        ("s3://My-Bucket/x", "'My-Bucket' is not the name of a bucket"),
-        ("s3://10.0.0.1", "'10.0.0.1' is not the name of a bucket"),
-        ("s3://lake/a//b", "'a//b' is not a prefix"),
-        ("s3://lake/../b", "'../b' is not a prefix"),
+        ("s3://wh", "'wh' in 's3://wh' is not a valid name of a bucket; write 3 to 63 small"),
+        ("s3://My-Bucket/x", "'My-Bucket' in 's3://My-Bucket/x' is not a valid name of a bucket"),
+        ("s3://10.0.0.1", "'10.0.0.1' in 's3://10.0.0.1' is not a valid name of a bucket"),
+        ("s3://lake/a//b", "'a//b' in 's3://lake/a//b' is not a valid prefix"),
+        ("s3://lake/../b", "'../b' in 's3://lake/../b' is not a valid prefix"),
         ("hdfs://h/x", "'hdfs://h/x' is neither a folder of this machine nor a bucket"),
     ],
 )
@@ -186,24 +186,24 @@ def test_a_warehouse_that_is_none_says_how_to_write_one(load, warehouse, said):
 @pytest.mark.parametrize(
     ("catalog", "warehouse", "more", "said"),
     [
-        ("sqlite:///c.db", "var", 'catalog_password_env = "P"', "catalog_password_env does not apply to the catalog"),
+        ("sqlite:///c.db", "var", 'catalog_password_env = "P"', "catalog_password_env does not apply to a catalog"),
         (
             "rest+http://h",
             "var",
             'catalog_token_env = "T"\ncatalog_credential_env = "C"',
-            "both log in to the catalog",
+            "are two ways to log in to the catalog",
         ),
         (
             "postgresql://a@b/c",
             "var",
             'catalog_password_env = "hunter2!"',
-            "this is not the name of an environment variable",
+            "the value is not the name of an environment variable",
         ),
-        ("glue://us-east-1", "var", "", "readers of a Glue catalog cannot read a folder"),
+        ("glue://us-east-1", "var", "", "which readers of a Glue catalog cannot read"),
         ("glue://us-east-1", "s3://lake", STORE, "Glue finds its keys in the usual ways of AWS"),
-        ("sqlite:///c.db", "s3://lake", '[lake.s3]\naccess_key_env = "A"', "go together; set both, or neither"),
+        ("sqlite:///c.db", "s3://lake", '[lake.s3]\naccess_key_env = "A"', "are used together; set both, or neither"),
         ("sqlite:///c.db", "s3://lake", '[lake.s3]\nsession_token_env = "A"', "session_token_env needs access_key_env"),
-        ("sqlite:///c.db", "s3://lake", '[lake.s3]\nendpoint = "minio:9000"', "is not an address of a server"),
+        ("sqlite:///c.db", "s3://lake", '[lake.s3]\nendpoint = "minio:9000"', "is not an http or https address"),
         ("sqlite:///c.db", "s3://lake", '[lake.s3]\nendpoint = "http://a:hunter2@h"', "does not name a server"),
     ],
 )

@@ -109,7 +109,7 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
     ("text", "said"),
     [
         (LAKE.replace("var/catalog", "v%61r/catalog"), "contains '%'"),
-        (LAKE + 'gold = "all"', "lake.gold: 'all' is not a namespace"),
+        (LAKE + 'gold = "all"', "lake.gold: 'all' is not a valid namespace"),
         (LAKE + 'case = "upper"', "lake.case: should be 'lower' or 'source', not 'upper'"),
         ('[lake]\nwarehouse = "x"', "lake.catalog is missing"),
         ("", "lake is missing"),
@@ -117,10 +117,10 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
         (LAKE + SOURCE.replace('kind = "files"\n', ""), "sources.erp.kind is missing; it has no default"),
         (LAKE + SOURCE + 'topics = ["shop"]', "sources.erp.topics belongs to a source of kind 'kafka'"),
         (LAKE + KAFKA + 'path = "in"', "sources.erp.path belongs to a source of kind 'files'"),
-        (LAKE + KAFKA.replace("127.0.0.1:9092", "kafka"), "sources.erp.bootstrap: 'kafka' does not name brokers"),
+        (LAKE + KAFKA.replace("127.0.0.1:9092", "kafka"), "sources.erp.bootstrap: 'kafka' is not a list of brokers"),
         (LAKE + KAFKA.replace('["shop.*"]', "[]"), "sources.erp.topics: "),
-        (LAKE + KAFKA + 'start = "now"', '\'now\' is not a start; write "earliest", "latest", or a time'),
-        (LAKE + KAFKA + 'delay = "2h"', "sources.erp.delay: '2h' is not a delay"),
+        (LAKE + KAFKA + 'start = "now"', '\'now\' is not a valid start; write "earliest", "latest", or a time'),
+        (LAKE + KAFKA + 'delay = "2h"', "sources.erp.delay: '2h' is not a valid delay"),
         (
             LAKE + KAFKA + 'kafka = { password = "x" }',
             "sources.erp.kafka.password is not a setting; did you mean 'passwo",
@@ -136,8 +136,8 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
         (LAKE + SOURCE + 'name = "other"', "sources.erp.name is not a setting"),
         (LAKE + SOURCE + 'every = "7h"', "sources.erp.every: '7h' is not an interval"),
         (LAKE + SOURCE + 'every = "2d"', "sources.erp.every: '2d' is not an interval"),
-        (LAKE + SOURCE + 'start = "latest"', "sources.erp.start: 'latest' is not a start"),
-        (LAKE + SOURCE + "start = 2026-03-01T05:00:00", "is not a start"),
+        (LAKE + SOURCE + 'start = "latest"', "sources.erp.start: 'latest' is not a valid start"),
+        (LAKE + SOURCE + "start = 2026-03-01T05:00:00", "is not a valid start"),
         (LAKE + SOURCE + 'time_zone = "Asia/Shangai"', "did you mean 'Asia/Shanghai'?"),
         (LAKE + SOURCE + "hour = '(['", "is not a regular expression"),
         (LAKE + SOURCE + "hour = 'T'", "'T' has no group"),
@@ -406,7 +406,7 @@ def test_tables_that_go_into_one_have_its_rules_and_that_has_them_too(load):
         ('to = "orders"', "to: 'orders' is not a table; write it as shop.orders, or shop.dbo.orders"),
         ('to = "shop..orders"', "to: 'shop..orders' is not a table"),
         ("to = 7", "to: 7 is not a table"),
-        ("shard_in_key = true", "shard_in_key is for tables that go into one gold table; name that table with `to`"),
+        ("shard_in_key = true", "shard_in_key needs the setting `to`, which names one gold table"),
         ('too = "shop.orders"', "did you mean 'to'"),
     ],
 )
@@ -418,7 +418,7 @@ def test_tables_that_go_nowhere_are_refused(load, rules, words):
 
 def test_patterns_of_one_target_agree(load):
     load(LAKE + SOURCE + SHARDS)
-    with pytest.raises(InvalidSetting, match=r"shop.orders_.*eu.orders_.*go to the same table shop.orders"):
+    with pytest.raises(InvalidSetting, match=r"shop.orders_.*eu.orders_.*have the same `to`, shop.orders"):
         load(LAKE + SOURCE + SHARDS + "shard_in_key = true\n")
 
 

@@ -143,7 +143,7 @@ def test_a_shadow_of_what_is_as_it_was_is_promoted(filled: Filled, shadow: Shado
 def test_a_table_that_cannot_be_built_anew_any_more_is_not_begun(filled: Filled, shadow: Shadow) -> None:
     (name,) = shadow.ask.tables
     restate(filled, name, replace(told(filled, name), floor=RetentionFloor({"t/0": AT}, -1)))
-    with pytest.raises(NotKept, match="silver no longer has its rows"):
+    with pytest.raises(NotKept, match="silver no longer has the table's rows"):
         check_promotion(filled.lake, shadow)
     # Nothing of silver or gold is touched, and the shadow stands: so a promotion needs no Spark to be refused.
     with pytest.raises(NotKept):

@@ -87,7 +87,7 @@ def test_without_a_start_the_last_hour_is_the_last_full_one(
     [
         (("full",), "full is not empty"),
         (("file",), "file is a file"),
-        (("shop", "--format", "canal_json", "--partitions", "2"), "only the queue orders messages of canal_json"),
+        (("shop", "--format", "canal_json", "--partitions", "2"), "only offsets order messages of canal_json"),
     ],
 )
 def test_what_cannot_be_written_is_refused_with_its_reason(

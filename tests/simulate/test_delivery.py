@@ -100,7 +100,7 @@ def test_a_plain_delivery_keeps_the_order() -> None:
     "rough", [Delivery(partitions=2), Delivery(late=0.1), Delivery(repeated=0.1), Delivery(shuffled=True)]
 )
 def test_a_stream_that_has_only_the_order_of_its_queue_keeps_it(rough: Delivery) -> None:
-    with pytest.raises(InvalidSetting, match="only the queue orders canal_json"):
+    with pytest.raises(InvalidSetting, match="only offsets order messages of canal_json"):
         deliver(CANAL, random.Random(1), rough)
 
 

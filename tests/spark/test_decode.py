@@ -178,7 +178,7 @@ def test_a_window_that_is_not_landed_is_not_ready(erp: Erp) -> None:
 
 def test_a_message_that_bronze_lost_fails_the_run(erp: Erp) -> None:
     erp.spark.sql("DELETE FROM lake.bronze.erp WHERE offset = 0")
-    with pytest.raises(Unbalanced, match="landed 5 is not decoded 2"):
+    with pytest.raises(Unbalanced, match="the count landed is 5, but must equal decoded 2"):
         erp.decode(W5)
 
 

@@ -182,7 +182,7 @@ def test_other_settings_make_tables_stale_and_a_rebuild_brings_rows_there_and_ba
 
 def test_one_of_them_starts_anew_from_a_copy(spark: SparkSession, tmp_path: Path) -> None:
     world = replay(lake(tmp_path / "lake"), ADDED)
-    with pytest.raises(InvalidSetting, match=r"name one of them: gold_shop.orders_0, gold_shop.orders_1"):
+    with pytest.raises(InvalidSetting, match=r"name one of these: gold_shop.orders_0, gold_shop.orders_1"):
         find_table(world.lake, TABLE)
     known = find_table(world.lake, "gold_shop.orders_0")
     target = target_of(world.lake, known, Sequence(0, 60, 0), part_of(world.lake, known, None))

@@ -54,7 +54,7 @@ def test_what_stands_in_the_way_is_named() -> None:
         WindowFacts("20260301T0000Z", 0, FIRST + HOUR),
         WindowFacts("20260301T0100Z", 1, FIRST + 2 * HOUR, "waits"),
     ]
-    assert cut(facts, HOUR, FIRST + 9 * HOUR, None) == Cut("20260301T0100Z", "20260301T0100Z waits")
+    assert cut(facts, HOUR, FIRST + 9 * HOUR, None) == Cut("20260301T0100Z", "the window 20260301T0100Z waits")
     assert cut(facts, 9 * HOUR, FIRST + 9 * HOUR, None) == Cut(None)
 
 

@@ -90,7 +90,7 @@ def test_old_windows_go_and_what_is_needed_stays(world: SparkWorld) -> None:
     assert [kept_from(world.lake, layer, "shop") for layer in ("bronze", "silver", "quarantine")] == [third] * 3
     assert (kept["bronze.shop"].done["windows"], kept["bronze.shop"].done["rows"]) == (2, 8)
     assert (kept["silver.shop"].done["windows"], kept["silver.shop"].done["rows"]) == (2, 4)
-    assert f"{BAG} keeps its rows before the horizon: the table has no key" in " ".join(kept["silver.shop"].notes)
+    assert f"silver keeps old rows of {BAG}: the table has no key" in " ".join(kept["silver.shop"].notes)
     assert [each for each in kinds(world) if each[0] == first] == [
         (first, "row", "n"),
         (first, "row", "n"),

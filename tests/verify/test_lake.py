@@ -240,8 +240,8 @@ def test_held_tables_are_compared_up_to_the_hold_or_as_they_stand(tmp_path: Path
         report = bronze(filled, name, tmp_path)
         assert report.is_equal, name
         if state.hold is not None:
-            where = "as it is now" if state.hold.position is None else f"at {state.hold.position}"
-            assert report.notes[0].startswith(f"gold is held {where} ({state.hold.code})")
+            where = "in its present state" if state.hold.position is None else f"at {state.hold.position}"
+            assert report.notes[0].startswith(f"the gold table is held {where} ({state.hold.code})")
 
 
 def test_a_hold_that_gold_lost_is_found(tmp_path: Path) -> None:

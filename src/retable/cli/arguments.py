@@ -1,4 +1,4 @@
-"""The arguments that several commands take, and the lake that they open."""
+"""The arguments and options that several commands have, and functions that open the lake for a command."""
 
 from datetime import datetime
 from typing import Annotated
@@ -27,12 +27,12 @@ WindowName = Annotated[
 
 
 def settings_of(ctx: typer.Context) -> Settings:
-    """Load the settings that `--settings` or the environment names."""
+    """Load the settings that the option `--settings` or $RETABLE_SETTINGS names, or else ./retable.toml."""
     return load_settings(ctx.obj)
 
 
 def lake_of(ctx: typer.Context) -> Lake:
-    """Open the lake of these settings for reading. If its catalog is older than the warehouse, print a warning."""
+    """Open the lake of the command's settings for reading. Print a warning if its catalog is older than its files."""
     lake = open_lake_to_read(settings_of(ctx))
     if behind := runs_behind(lake):
         say(f"warning: {older(lake.settings.lake, behind)}")
@@ -40,14 +40,14 @@ def lake_of(ctx: typer.Context) -> Lake:
 
 
 def newest_lake(ctx: typer.Context) -> Lake:
-    """Open the lake of these settings for reading. Raise CatalogMismatch if its catalog is not the newest."""
+    """Open the lake of the command's settings for reading. CatalogMismatch if its catalog is older than its files."""
     lake = open_lake_to_read(settings_of(ctx))
     check_newest(lake)
     return lake
 
 
 def lake_to_write(ctx: typer.Context) -> Lake:
-    """Open the lake of these settings for writing and begin a run. The run ends when the command ends."""
+    """Open the lake of the command's settings for writing, and begin a run. The run ends when the command ends."""
     lake = open_lake(settings_of(ctx))
     begin_run(lake)
     ctx.call_on_close(lambda: end_run(lake))
@@ -55,7 +55,7 @@ def lake_to_write(ctx: typer.Context) -> Lake:
 
 
 def instant(text: str) -> datetime:
-    """Read a time on the command line: ISO 8601 with a time zone. Raise BadParameter for any other text."""
+    """Parse a time from the command line: ISO 8601 with a time zone. BadParameter for any other text."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

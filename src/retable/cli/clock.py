@@ -1,4 +1,4 @@
-"""The time, the run name and the user name of a command. Other packages get them as arguments."""
+"""Reads the clock and the user's name, and makes names of runs. Other packages get these values as arguments."""
 
 import getpass
 import os
@@ -16,17 +16,21 @@ class NewRun:
 
 
 def now() -> datetime:
+    """Return the present time, in UTC."""
     return datetime.now(UTC)
 
 
 def new_run() -> NewRun:
-    """Return a new run. Its name is the present time with a random part, in case two runs begin at once."""
+    """Return the name and the start time of a new run.
+
+    The name is the present time with a random part, because two runs may begin at the same time.
+    """
     began = now()
     return NewRun(f"{began:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}", began)
 
 
 def user() -> str:
-    """Return the name of the user. If the system has no name, as in a container, return the number."""
+    """Return the name of the user who runs the command. If the user has no name, as in a container, return the ID."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

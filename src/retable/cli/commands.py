@@ -1,6 +1,6 @@
-"""The commands by name: their line in the overview, and the module that is imported when a command is called.
+"""The commands by name: the text of each in the overview, and the module that is imported when it is called.
 
-Most commands need only some of the libraries, and the overview needs none of them.
+Modules are imported late because most commands need only some of the libraries, and the overview needs none of them.
 """
 
 import gc
@@ -15,7 +15,10 @@ from typer.core import TyperCommand
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command, or a group of commands, in a module below `retable.cli`; `words` are the first words of its help."""
+    """A command, or a group of commands, in the overview. `panel` is its heading there.
+
+    `module` is its module below `retable.cli`. `words` is the first paragraph of its help.
+    """
 
     panel: str
     module: str
@@ -153,7 +156,7 @@ COMMANDS: dict[str, Command] = {
 
 
 def overview() -> dict[str, TyperCommand]:
-    """Return the commands as the overview prints them. They have no options and do nothing."""
+    """Return the commands as the overview `retable --help` prints them. They have no options and do nothing."""
     return {
         name: TyperCommand(name, help=command.words, rich_help_panel=command.panel)
         for name, command in COMMANDS.items()
@@ -161,7 +164,7 @@ def overview() -> dict[str, TyperCommand]:
 
 
 def load_command(name: str) -> Any:
-    """Import and return the command, or the group of commands, with this name. Its module has it in `app`."""
+    """Import the module of a command, and return the command or the group of commands with this name."""
     group = typer.main.get_group(_import(f"retable.cli.{COMMANDS[name].module}").app)
     group.name = name
     return group.commands.get(name, group)

@@ -1,4 +1,4 @@
-"""How the command line reads its options and how it ends: exit codes, and the texts of errors."""
+"""Reads the options of the command line, prints errors, and ends the process with an exit code."""
 
 import errno
 import os

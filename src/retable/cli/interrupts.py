@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: what a command does before it ends, and its exit code."""
+"""Handles Ctrl-C and SIGTERM: what a command does before it ends, and its exit code."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupted(BaseException):
-    """A signal asked this process to end; no `except Exception` catches it."""
+    """Raised when the signal with this number asks the process to end. No `except Exception` catches it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -18,15 +18,16 @@ class Interrupted(BaseException):
 
     @property
     def code(self) -> int:
-        """The exit code that shells give to a process that a signal ended."""
+        """The exit code that shells use for a process that this signal ended: 128 + the signal's number."""
         return 128 + self.signal
 
 
 @contextmanager
 def before_interrupts(act: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """In the `with` block, raise Interrupted on SIGINT or SIGTERM, after a call of `act`.
+    """In the `with` block, call `act` and raise Interrupted on SIGINT (Ctrl-C) or SIGTERM.
 
-    `act` ends what the main thread may be waiting for. Outside of the main thread, this does nothing.
+    `act` ends what the main thread may be waiting for. In any other thread than the main thread, signals are handled as
+    before.
     """
 
     def end(number: int, _: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""The output of commands: results on stdout, messages on stderr, and no control characters from foreign texts."""
+"""Writes the output of commands: results to stdout, messages to stderr, without control characters from data."""
 
 import json
 import shutil
@@ -17,27 +17,27 @@ _SHORT = 24
 
 
 class NeedsAttention(Exception):
-    """The command is done, but a person must look at something, which the message names. The exit code is 2."""
+    """Raised when a command is done, but a person must look at what the message names. The exit code is 2."""
 
 
 def say(words: str) -> None:
-    """Write one line of words to stderr."""
+    """Write a message for a person to stderr, as one line. Control characters in it are escaped."""
     sys.stderr.write(f"{printable(words)}\n")
     sys.stderr.flush()
 
 
 def print_line(line: str) -> None:
-    """Write one line of a result to stdout, as it is."""
+    """Write one line of a result to stdout. Control characters in it are not escaped."""
     sys.stdout.write(f"{line}\n")
 
 
 def print_json(value: Any) -> None:
-    """Write a result as JSON. Characters that a terminal can show are not escaped."""
+    """Write a result to stdout as JSON. Only characters that control a terminal are escaped."""
     print_line(printable_json(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 def print_json_rows(values: Iterable[Any]) -> None:
-    """Write a list as `print_json` does, one value at a time, so that not all values need to be in memory."""
+    """Write a list to stdout as `print_json` does, one value at a time, so that not all values need to be in memory."""
     before = "["
     for value in values:
         text = json.dumps(value, ensure_ascii=False, indent=2)
@@ -47,9 +47,10 @@ def print_json_rows(values: Iterable[Any]) -> None:
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a table. Without a terminal it has aligned columns and one line for each row; long cells are cut.
+    """Write rows to stdout as a table with aligned columns.
 
-    On a terminal that is wide enough for the short columns, long cells are wrapped instead.
+    Each row is one line, and long cells are cut. On a terminal that is wide enough for the short columns, long cells
+    are wrapped instead.
     """
     values = list(rows)
     if sys.stdout.isatty() and (wrapped := wrapped_table(headers, values, shutil.get_terminal_size().columns)):
@@ -63,7 +64,10 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 
 def wrapped_table(headers: Sequence[str], rows: Sequence[Sequence[object]], width: int) -> str | None:
-    """Return a table for a terminal of this width, in characters; None if its short columns need more."""
+    """Return rows as a table with wrapped cells, for a terminal of `width` characters.
+
+    Return None if the columns need more characters, even with wrapped cells.
+    """
     from rich.console import Console  # only a terminal needs it, and it takes longer to load than a small command
     from rich.table import Table
     from rich.text import Text
@@ -86,7 +90,7 @@ def wrapped_table(headers: Sequence[str], rows: Sequence[Sequence[object]], widt
 
 
 def print_facts(facts: Mapping[str, object]) -> None:
-    """Write facts as lines of name and value, then an empty line. Values that are None are left out."""
+    """Write a dictionary to stdout, one line for each name and value, then an empty line. None values are left out."""
     width = max(map(len, facts))
     for name, value in facts.items():
         if value is not None:
@@ -95,7 +99,10 @@ def print_facts(facts: Mapping[str, object]) -> None:
 
 
 def shown_bytes(value: bytes, most: int) -> str:
-    """Return the first `most` bytes as text for a terminal. Bytes that are not UTF-8 or not printable are escaped."""
+    """Return at most the first `most` bytes of a value as text for a terminal, and how many bytes follow.
+
+    Bytes that are not UTF-8 or not printable are escaped.
+    """
     text = value[:most].decode("utf-8", "backslashreplace")
     lines = "\n".join(map(printable, text.split("\n")))
     return lines if len(value) <= most else f"{lines}\n… {len(value) - most:,} bytes more"

@@ -1,4 +1,4 @@
-"""The progress of a run: a line when a stage ends, and on a terminal the present stage."""
+"""Prints the progress of a command: a line when a stage ends, and on a terminal also the present stage."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -19,14 +19,17 @@ _WIDTH = 6
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on a terminal what a command works on, until the block ends. Without a terminal nothing is written."""
+    """Show the text `what` on a terminal until the `with` block ends. Without a terminal, write nothing."""
     console = Console(stderr=True)
     with Status(escape(printable(what)), console=console) if console.is_terminal else nullcontext():
         yield
 
 
 class WindowProgress:
-    """Counts the windows of one command; without a terminal only whole lines are written."""
+    """Prints which of the `windows` windows (or other units of work) a command works on, and the results.
+
+    Use it in a `with` block. Without a terminal, only complete lines are written.
+    """
 
     def __init__(self, windows: int) -> None:
         self._windows = windows
@@ -47,25 +50,28 @@ class WindowProgress:
             error.add_note(self._at)
 
     def begin(self, number: int, window: str, stage: str) -> None:
-        """Show the stage and window that begin; an error notes them."""
+        """Show that a stage of a window begins. An error in the `with` block gets both as a note.
+
+        `number` is the number of the window in this command, from 1.
+        """
         self._at = f"in {' of '.join(filter(None, (stage, window)))}"
         self._where = f"[{number}/{self._windows}] {window} {stage:{_WIDTH}}"
         self.step("")
 
     def skip(self, number: int, windows: Sequence[Window]) -> None:
-        """Show which windows are skipped because nothing arrived in them."""
+        """Print that these windows are skipped because they have no messages. `number` is that of the first window."""
         last = number + len(windows) - 1
         numbers = str(number) if number == last else f"{number}-{last}"
         names = windows[0].name if number == last else f"{windows[0].name} to {windows[-1].name}"
         say(f"[{numbers}/{self._windows}] {names} nothing arrived")
 
     def step(self, what: str) -> None:
-        """Show the step of a stage; only on a terminal."""
+        """Show the present step of the stage, only on a terminal."""
         if self._live is not None:
             self._live.update(escape(printable(f"{self._where} {what}")))
 
     def done(self, report: StageReport) -> None:
-        """Show what a stage did, and what it did to each table."""
+        """Print the counts of a stage that has ended, and after a replay the counts of each table."""
         outcome = _counts(report.counts) if report.wrote else "nothing new"
         say(f"{self._where} {outcome} · {report.seconds:.1f} s")
         if report.stage == "replay" and report.wrote:

@@ -1,4 +1,4 @@
-"""Write the output of Spark's JVM to a file, so that a run prints only its own lines. An error names the file."""
+"""Writes the output of Spark's JVM to a file, so that a run prints only its own lines. An error names the file."""
 
 import os
 import tempfile
@@ -15,8 +15,8 @@ LOG_NOTE = "the log of Spark is "
 def spark_log() -> Iterator[Path]:
     """Yield an empty file for the output of the JVM. Only this user can read the file.
 
-    If an error ends the block and the JVM has printed something, the file stays and a note of the error names it. Else
-    the file is removed.
+    If an error ends the `with` block and the JVM has printed something, the file stays, and a note of the error names
+    the file. Otherwise the file is removed.
     """
     handle, name = tempfile.mkstemp(prefix="retable-spark-", suffix=".log")
     os.close(handle)

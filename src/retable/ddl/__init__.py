@@ -1,1 +1,1 @@
-"""Convert DDL statements to schema changes. Retable reads the text of a statement and never executes it."""
+"""Convert the text of DDL statements to schema changes of tables. Retable never executes a statement."""

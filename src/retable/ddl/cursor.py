@@ -1,7 +1,7 @@
-"""A cursor over the words of one statement.
+"""Read one DDL statement word by word.
 
-The tokenizer of the dialect cuts the text into tokens. The functions of the dialect then read these tokens one by one.
-No function here is recursive.
+The tokenizer of the dialect cuts the text into tokens (words, signs and literals). The functions of the dialect then
+read these tokens one by one. No function here is recursive.
 """
 
 from collections.abc import Collection
@@ -31,11 +31,11 @@ _LITERALS = frozenset(
 
 
 class Cursor:
-    """Read a statement from left to right. Raise UnsupportedChange if the statement does not contain what is expected.
+    """A position in the tokens of one statement, with functions that read the next tokens.
 
-    Words are compared without case. A quoted name never equals a word. `skip_to` also stops at a semicolon, and at a
-    closing parenthesis that has no opening parenthesis. A subclass for each dialect sets PARSERS (the name of the
-    database in errors), DIALECT (the name in sqlglot), TOKENIZER and the spelling of unquoted names.
+    A function that does not find what it expects raises UnsupportedChange. Words are compared without case, and a
+    quoted name never equals a word. A subclass for each dialect sets PARSERS (the name of the database in errors),
+    DIALECT (the name of the dialect in sqlglot), TOKENIZER and the spelling of unquoted names.
     """
 
     PARSERS: ClassVar[str]
@@ -54,7 +54,7 @@ class Cursor:
 
     @property
     def word(self) -> str:
-        """The next word or sign, in upper case. It is empty if a quoted name, a literal or the end comes next."""
+        """The next word or sign, in upper case. The text is empty if a quoted name, a literal or the end comes next."""
         return self._word(self._at)
 
     def sees(self, *words: str) -> bool:
@@ -81,7 +81,7 @@ class Cursor:
         return self._tokens[self._at - 1]
 
     def name(self, after_dot: bool = False) -> str:
-        """Read one name, quoted or not. `after_dot` says whether a dot comes before the name."""
+        """Read one name, quoted or not. `after_dot` is True if a dot comes before it: MySQL then accepts a number."""
         token = self.next()
         if not (token.text and self._is_name(token, after_dot)):
             self._at -= 1
@@ -156,7 +156,10 @@ class Cursor:
                 return True
 
     def skip_to(self, *stops: str) -> None:
-        """Step to the next word that is in `stops` and outside parentheses, or to the end of the statement."""
+        """Step to the next word that is in `stops` and outside parentheses, or to the end of the statement.
+
+        Also stop at a semicolon, and at a closing parenthesis that has no opening parenthesis.
+        """
         while not self.ended and self.word not in stops and self.word not in (";", ")"):
             self.skip()
 
@@ -165,7 +168,7 @@ class Cursor:
         self._at = len(self._tokens)
 
     def begin_clause(self) -> None:
-        """Begin a clause here. Later errors show the text from here on."""
+        """Remember the current position as the start of a clause. Later errors show the text from there on."""
         self._clause = self._clause if self.ended else self._at
 
     def rewind(self, mark: int) -> None:
@@ -176,7 +179,10 @@ class Cursor:
         return self._at
 
     def finish(self) -> bool:
-        """Step over the semicolons at the end of a statement. Return whether the whole text ends there."""
+        """Step over the semicolons at the end of a statement. Return False if another statement follows them.
+
+        Raise UnsupportedChange if neither a semicolon nor the end of the text comes next.
+        """
         ended = self.take(";")
         while self.take(";"):
             pass
@@ -185,10 +191,10 @@ class Cursor:
         return self.ended
 
     def unknown(self) -> UnsupportedChange:
-        """Return the error for text that is not understood. It shows the clause and where the problem begins."""
+        """Return an error that shows the current clause, and the text from the current position on."""
         place = f": the problem begins at {self._excerpt(self._at)!r}" if self._at > self._clause else ""
         if self.ended:
-            place = ": more text is expected at its end"
+            place = ": the text ends too early"
         return UnsupportedChange(f"Retable does not understand {self._excerpt(self._clause)!r} in the statement{place}")
 
     def _is_name(self, token: Token, after_dot: bool) -> bool:
@@ -218,7 +224,9 @@ class Cursor:
         try:
             tokens = cls.TOKENIZER(dialect=cls.DIALECT).tokenize(text)
         except TokenError as error:
-            raise UnsupportedChange("the statement has an incomplete quoted name, string or number") from error
+            raise UnsupportedChange(
+                "a quoted name, a string or a number in the statement is incomplete: a closing quote may be missing"
+            ) from error
         end = 0
         for token in tokens:
             cls._check_gap(text[end : token.start])
@@ -230,5 +238,5 @@ class Cursor:
     def _check_gap(cls, gap: str) -> None:
         if gap.strip(_BLANKS):
             raise UnsupportedChange(
-                f"the statement has {gap!r} between two words, which is not a blank in {cls.PARSERS}"
+                f"the statement has {gap!r} between two words, and {cls.PARSERS} does not read this as a blank"
             )

@@ -1,6 +1,6 @@
-"""The meaning of the DEFAULT of a column.
+"""Find the value that rows show for the DEFAULT of a column.
 
-It is for dialects (Oracle, SQL Server) in which rows may show a constant in another spelling than the statement.
+Oracle and SQL Server use this module, because their rows may show a constant in another spelling than the statement.
 """
 
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ _WIDEST_NUMBER = 130
 class Default:
     """The DEFAULT of a column.
 
-    If `is_known` is True, `text` is the value that rows show, and None is null. If `is_computed` is True, the default
-    is an expression. If both are False, the default is a constant, but it is not known which value the database reads
-    from it. Text for a date is an example.
+    If `is_known` is True, `text` is the value that rows show, and a `text` of None is null. If `is_computed` is True,
+    the default is an expression. If both are False, the default is a constant, but it is not known to which value the
+    database converts it. An example is a text as the default of a DATE column.
     """
 
     text: str | None = None
@@ -30,7 +30,7 @@ NULL = Default(None, is_known=True)
 
 
 def shown_as(text: str | None) -> Default:
-    """Return the default for a constant that rows show as `text`. None means: it is not known what rows show."""
+    """Return the default for a constant. `text` is the value that rows show, or None if this value is not known."""
     return Default(text, is_known=text is not None)
 
 
@@ -40,17 +40,20 @@ def column_spec(name: str, source_type: str, not_null: bool, default: Default | 
 
 
 def for_no_rows(spec: ColumnSpec) -> ColumnSpec:
-    """Return the specification of an added column, with a default of null if it is NOT NULL and has no default.
+    """Return the column that ADD adds. If it is NOT NULL and has no default, the returned column has the default null.
 
-    Oracle and SQL Server accept such a column only in a table without rows. Only MySQL has a default value for each
-    type.
+    Oracle and SQL Server accept such a column only in a table without rows, so no row shows this null. Only MySQL has
+    a default value for each type.
     """
     bare = spec.not_null and not (spec.has_default or spec.computed)
     return replace(spec, has_default=True) if bare else spec
 
 
 def plain_number(text: str) -> str | None:
-    """Return a number without exponent and redundant zeros. Return None if no column can hold such a number."""
+    """Return a number as text without exponent and redundant zeros: `1.50e1` becomes `15`.
+
+    Return None if the text is not a number, or if the number is too large or too small for any column.
+    """
     try:
         number = Decimal(text.strip())
     except InvalidOperation:
@@ -61,8 +64,9 @@ def plain_number(text: str) -> str | None:
 
 
 def filled(text: str, length: int, in_characters: bool) -> str | None:
-    """Return text padded with blanks to the length of its CHAR column.
+    """Return text padded with blanks to `length`, the length of its CHAR column.
 
-    Return None if the length is in bytes and the text is not ASCII: its number of bytes depends on the character set.
+    `in_characters` is False if the length is in bytes. Text outside ASCII then has a length that depends on the
+    character set, and the function returns None for it.
     """
     return text.ljust(length) if in_characters or text.isascii() else None

@@ -1,4 +1,4 @@
-"""Convert schema changes to JSON and back. Runs store this JSON, so that later runs need not parse the statement."""
+"""Convert schema changes to JSON and back. Runs store the JSON, so that later runs need not parse the statements."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,10 @@ _CLASSES = {kind: change for change, kind in KINDS.items()}
 
 @cache
 def reader_version() -> str:
-    """Return a digest of the code that reads statements. Code with another digest may read another meaning."""
+    """Return a digest of the code that reads statements.
+
+    A stored meaning is used only if its digest is this one, because other code may read another meaning.
+    """
     digest = hashlib.sha256(version("sqlglot").encode())
     package = files("retable")
     # Read the files as resources, because a cluster has the package in an archive.
@@ -41,7 +44,7 @@ def to_meaning(changes: Sequence[SchemaChange]) -> str:
 
 
 def from_meaning(text: str) -> tuple[SchemaChange, ...]:
-    """Return the schema changes in a text of `to_meaning`."""
+    """Return the schema changes in a JSON text that `to_meaning` returned."""
     return tuple(map(_change, msgspec.json.decode(text)))
 
 

@@ -1,4 +1,4 @@
-"""Read table names in a statement, and find the database or schema of unqualified names."""
+"""Read table names in a statement, and find the database or schema of names that are written without it."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple
@@ -9,19 +9,19 @@ from retable.model.event import TableName
 
 
 class Written(NamedTuple):
-    """A table name in a statement. `home` is its database or schema, or None if the statement does not name it."""
+    """A table name as a statement writes it: `home` is the database or schema before the dot, or None without it."""
 
     home: str | None
     table: str
 
 
 class Names(ABC):
-    """Read the table names of one statement. The database and schema of the message are the defaults.
+    """Read the table names of one statement. `database` and `schema`, from its message, complete unqualified names.
 
-    `home` is the database (in MySQL) or the schema (in other databases) of an unqualified name. The message names the
-    database or schema of one table only: the first table of the statement, or the new name if it is a rename. If the
-    statement does not qualify this table, the session uses the same database or schema for every unqualified name. If
-    the statement qualifies this table, the database or schema of other unqualified names is not known.
+    `held` is the table of the message: the first table of the statement, or the new name of a rename. If the statement
+    does not qualify this table, its database (in MySQL) or schema (in other databases) is that of the session, so it
+    is that of every unqualified name. If the statement qualifies this table, the session's database or schema is not
+    known. The object also collects the tables to hold (to stop in replay) if the statement is not understood.
     """
 
     HOME: str
@@ -36,24 +36,24 @@ class Names(ABC):
     @property
     @abstractmethod
     def home(self) -> str | None:
-        """The database or schema of unqualified names. It is None if the message has none."""
+        """The database or schema of unqualified names, from the message. It is None if the message names none."""
 
     @abstractmethod
     def qualify(self, parts: list[str]) -> tuple[TableName, str | None]:
-        """Return the table that a name in a statement means, and the database or schema in the name, or None.
+        """Return the table that a name means, and the database or schema that the name itself contains.
 
-        `parts` are the parts of the name between its dots.
+        `parts` are the parts of the name between its dots. The second value is None if the name is unqualified.
         """
 
     def read(self, cursor: Cursor, changes: bool = True) -> TableName:
-        """Read the name of a table.
+        """Read the name of a table. `changes` says whether the statement changes this table.
 
-        If `changes` is True, the table is held if the rest of the statement is not understood.
+        If `changes` is True, the table is held (stopped in replay) if the rest of the statement is not understood.
         """
         return self.take(cursor.names(), changes)
 
     def take(self, parts: list[str], changes: bool = True) -> TableName:
-        """Return the table of a name whose parts were already read. `changes` has the same meaning as in `read`."""
+        """Return the table that a name means. Its `parts` were already read. `changes` is explained in `read`."""
         name, home = self.qualify(parts)
         self._read.append(Written(home, parts[-1]))
         if changes:
@@ -62,21 +62,21 @@ class Names(ABC):
 
     @property
     def held(self) -> tuple[TableName, ...]:
-        """The tables to hold if the statement is not understood, without duplicates."""
+        """The tables to hold (to stop in replay) if the statement is not understood, without duplicates."""
         return tuple(self._held)
 
     def check_home(self, about: int) -> None:
-        """Raise UnsupportedChange if the database or schema of an unqualified name is not known.
+        """Raise UnsupportedChange if it is not known in which database or schema an unqualified name is.
 
-        This is so if the database or schema of the message may belong to a qualified name of the statement. `about` is
-        the index of the name that the message is about.
+        This is the case if the statement qualifies the table of the message: the session's database or schema may then
+        be another one. `about` is the index of this table among the names that were read.
         """
         bare = [written.table for written in self._read if written.home is None]
         if bare and self.home is not None and self._read[min(about, len(self._read) - 1)].home == self.home:
             self._held.clear()
             raise UnsupportedChange(
-                f"the statement names table {bare[0]!r} without its {self.HOME}; the message names the {self.HOME} "
-                f"{self.home!r}, but this may be the {self.HOME} of another table in the statement"
+                f"the {self.HOME} of table {bare[0]!r} is not known: the statement does not name it, and the "
+                f"{self.HOME} {self.home!r} of the message may belong to another table in the statement"
             )
 
     def nowhere(self, table: str) -> UnsupportedChange:

@@ -26,10 +26,10 @@ ColumnChange = AddColumn | ChangeColumn | DropColumn
 
 
 def in_order(changes: list[SchemaChange]) -> tuple[SchemaChange, ...]:
-    """Return the actions of one statement in the order in which they are applied.
+    """Return the actions of one ALTER TABLE in the order in which Retable applies them.
 
-    If no action changes the table, one NoChange names all actions. IF NOT EXISTS of a column or a key refers to the
-    table before the statement.
+    If no action changes the columns, the key or the name of the table, one NoChange lists all actions, and only changes
+    of foreign keys follow it. IF NOT EXISTS of a column or a key refers to the table before the statement.
     """
     there = {change.name.lower() for change in changes if isinstance(change, ChangeColumn | DropColumn)}
     actions = [change for change in changes if isinstance(change, ColumnChange)]

@@ -1,4 +1,4 @@
-"""The list of dialects, and the functions that read statements and types in them."""
+"""The list of DDL dialects (databases), and functions that read a statement or a column type in a dialect."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -93,18 +93,18 @@ def gold_type(system: str, source_type: str, *, has_lengths: bool = True) -> Gol
 def keeps_values(system: str, old: str | None, new: str) -> bool:
     """Return whether a database keeps every stored value when a column changes from type `old` to `new`.
 
-    The source converts existing rows at such a change and writes no event for them. So Retable must know if the change
-    can cut digits, fractions of a second or labels. If `old` is None (unknown), the result is True. For an unknown
-    database the result is True only if the type does not change.
+    At such a change the source converts existing rows and writes no event for them. So Retable must know if the change
+    can cut digits or fractions of a second, or change labels of an ENUM. If `old` is None (unknown), the result is
+    True. For an unknown database the result is True only if the type does not change.
     """
     return old is None or find_dialect(system).keeps_values(old, new)
 
 
 def storer(system: str, source_type: str) -> Store:
-    """Return the function that stores a value of gold in a column of `source_type`, as the database does.
+    """Return a function that takes a value of gold and returns it as a column of `source_type` stores it.
 
-    The function returns the stored value: values of a type with fixed length are padded. It raises ValueError for a
-    value that the database would cut, round or refuse. If the database or the type is unknown, it always raises
+    For example, the returned function pads values of a type with fixed length. It raises ValueError for a value that
+    the database `system` would cut, round or refuse. If the database or the type is unknown, it always raises
     ValueError.
     """
     return find_dialect(system).storer(source_type)
@@ -115,11 +115,11 @@ def parse_statement(
 ) -> tuple[SchemaChange, ...]:
     """Return the schema changes that a DDL statement means, in the order in which they apply. There is at least one.
 
-    `database`, `schema` and `table` are from the message. Unqualified names are in this database and schema. The text
-    decides which tables change. `table` (the new name of a rename, or the first of several tables) is held if the text
-    names no table that can be held. No text raises an error: a statement that is not fully understood is Unsupported as
-    a whole. A dialect that is not in PARSERS raises InvalidSetting. Each process parses a text only once, because every
-    replay reads all statements of its source.
+    `database`, `schema` and `table` are those that the message names. Unqualified names are in this database and
+    schema. The names in the text decide which tables change. `table` is the new name of a rename, or the first of
+    several tables. A statement that is not fully understood raises no error: it is Unsupported as a whole for each
+    table that it names, or for `table` if it names none. Replay then holds (stops) these tables. A dialect that is not
+    in PARSERS raises InvalidSetting. Short texts are cached, because every replay reads all statements of its source.
     """
     parse = _parse if len(statement) > _LONG_TEXT else _remembered
     return parse(dialect, statement, database, schema, table)

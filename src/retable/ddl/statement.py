@@ -1,4 +1,4 @@
-"""Read one statement in a dialect.
+"""Read one DDL statement with the grammar of a dialect.
 
 If any clause is not understood, the whole statement is Unsupported for each table that it names.
 """
@@ -14,8 +14,8 @@ from retable.model.event import TableName
 from retable.model.schema_change import MovePartitions, NoChange, RenameTable, SchemaChange, Unsupported
 
 LONGEST_STATEMENT = 200_000
-"""The maximum length in characters. Retable reads this length in about a second. The CREATE TABLE of a MySQL table with
-a thousand columns has half of it."""
+"""The maximum length of a statement in characters. Retable reads this length in about a second. The CREATE TABLE of a
+MySQL table with a thousand columns has half this length."""
 
 C = TypeVar("C", bound=Cursor)
 N = TypeVar("N", bound=Names)
@@ -25,7 +25,10 @@ _BLANKS = " \t\r\n;\0"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The database and schema of a message. `held` is its table, which is held if the statement names no table."""
+    """The database and schema that the message of a statement names.
+
+    `held` is the table of the message. Replay holds (stops) it if the statement is not understood and names no table.
+    """
 
     database: str | None
     schema: str | None
@@ -34,11 +37,11 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Grammar(Generic[C, N]):
-    """How a dialect reads a statement.
+    """The functions with which a dialect reads a statement.
 
-    `readings` returns the texts without comments that a server may have executed. There are several texts if the result
-    depends on the version of the server. `cursor` makes the cursor over a text. `names` makes the reader of table names
-    from the database, the schema and the table of the message. `read` reads one statement at the cursor.
+    `readings` removes the comments of a statement. It returns several texts if it depends on the version of the server
+    which text was executed. `cursor` makes the cursor over a text. `names` makes the reader of table names from the
+    database, the schema and the table of the message. `read` reads one statement at the cursor.
     """
 
     readings: Callable[[str], Collection[str]]
@@ -47,9 +50,10 @@ class Grammar(Generic[C, N]):
     read: Callable[[C, N], tuple[SchemaChange, ...]]
 
     def parse(self, statement: str, context: Context) -> tuple[SchemaChange, ...]:
-        """Return the schema changes that one statement of a log means.
+        """Return the schema changes that a statement means. `context` is what its message names.
 
-        If the statement is not understood, the result is Unsupported for each table that it names.
+        If the statement is not understood, the result is Unsupported for each table that it names, or MovePartitions
+        if the statement moves partitions with their rows.
         """
         held = context.held
         statement = statement.rstrip("\0")
@@ -68,8 +72,8 @@ class Grammar(Generic[C, N]):
             return (
                 Unsupported(
                     held,
-                    "the meaning of the statement depends on which version comments (`/*!… */`) the server executed; "
-                    "write with `retable hold release --as` the statement that it executed",
+                    "the meaning of the statement depends on which of its version comments (`/*!… */`) the server "
+                    "executed; write the statement without such comments with `retable hold release --as`",
                 ),
             )
         return found.pop()

@@ -1,4 +1,4 @@
-"""Cut the text of a type into its name, its lengths and the rest."""
+"""Split the text of a column type, such as `NUMBER(10, 2)`, into its name and its lengths."""
 
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ STRING = GoldType("string")
 
 
 class TypeText(NamedTuple):
-    """The text of a type, cut up: `NUMBER(10, -2)` has the name `number` and the lengths 10 and -2.
+    """The parts of the text of a column type: `NUMBER(10, -2)` has the name `number` and the lengths 10 and -2.
 
-    `name` is in lower case with single blanks. It includes the text after the parentheses. `lengths` is None if the
-    parentheses contain anything but numbers. `arguments` is the text in the parentheses.
+    `name` is in lower case with single blanks, and includes words after the parentheses. `lengths` are the numbers in
+    the parentheses, or None if these contain anything else. `arguments` is the text in the parentheses.
     """
 
     name: str
@@ -27,7 +27,7 @@ def read_type_text(source_type: str) -> TypeText:
 
 
 def numbers(arguments: str) -> list[int] | None:
-    """Return the numbers in the parentheses of a type. Return None if `arguments` contains anything but numbers."""
+    """Return the numbers in `arguments`, the text in the parentheses of a type. Return None if not all are numbers."""
     parts = [part.strip() for part in arguments.split(",")] if arguments.strip() else []
     if not all(part.removeprefix("-").isdecimal() and len(part) < 9 for part in parts):
         return None

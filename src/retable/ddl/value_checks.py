@@ -1,7 +1,7 @@
 """Check that a column can hold a value without a change.
 
-Each function here returns a `Store`: a function that returns the stored value. It raises ValueError with the reason if
-the column would change or refuse the value.
+A `Store` is a function that takes a value and returns it as the column stores it. It raises ValueError with the reason
+if the column would change or refuse the value. Most functions here return a `Store`.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def refuse(_: Any) -> Any:
 def within(low: int, high: int) -> Store:
     def store(value: int) -> int:
         if not low <= value <= high:
-            raise ValueError(f"the number is not in the range {low} to {high}")
+            raise ValueError(f"the number is not in the range of the column, {low} to {high}")
         return value
 
     return store
@@ -30,56 +30,61 @@ def within(low: int, high: int) -> Store:
 def no_longer_than(most: int, what: str, measure: Callable[[Any], int] = len) -> Store:
     def store(value: Any) -> Any:
         if measure(value) > most:
-            raise ValueError(f"the value is longer than {most} {what}")
+            raise ValueError(f"the value is longer than {most} {what}, the limit of the column")
         return value
 
     return store
 
 
 def fraction_of(digits: int) -> Store:
-    """Accept times in microseconds that have at most `digits` fractional digits of the second."""
+    """Return a Store for times in microseconds. It accepts at most `digits` fractional digits of the second."""
 
     def store(micros: int) -> int:
         if digits < 6 and micros % 10 ** (6 - digits):
-            raise ValueError(f"the time has more than {digits} fractional digits of the second")
+            raise ValueError(f"the column has {digits} fractional digits of the second, and the time has more")
         return micros
 
     return store
 
 
 def span_of(digits: int) -> Store:
-    """Accept times as text that have at most `digits` fractional digits of the second."""
+    """Return a Store for times as text. It accepts at most `digits` fractional digits of the second."""
 
     def store(text: str) -> str:
         if len(text.partition(".")[2].rstrip("0")) > digits:
-            raise ValueError(f"the time has more than {digits} fractional digits of the second")
+            raise ValueError(f"the column has {digits} fractional digits of the second, and the time has more")
         return text
 
     return store
 
 
 def padded(length: int, filler: str = " ") -> Store:
-    """Pad text with `filler` to the length of its column.
+    """Return a Store that pads text with `filler` to `length`, the length of the column.
 
-    Refuse text outside ASCII, because it is not known how much of the length each character takes.
+    The Store refuses text outside ASCII, because it is not known how much of the length each character takes.
     """
 
     def store(text: str) -> str:
         if not text.isascii():
-            raise ValueError("the text is not ASCII, so it is not known how much of the length of the column it takes")
+            raise ValueError(
+                "the text is not ASCII: its length in bytes depends on the unknown character set of the column"
+            )
         if len(text) > length:
-            raise ValueError(f"the text is longer than {length} characters")
+            raise ValueError(f"the text is longer than {length} characters, the length of the column")
         return text.ljust(length, filler)
 
     return store
 
 
 def only_ascii(store: Store) -> Store:
-    """Accept only ASCII text, which every character set contains, and pass it to `store`."""
+    """Return a Store that refuses text outside ASCII, and passes ASCII text to `store`.
+
+    Every character set contains ASCII.
+    """
 
     def checked(text: str) -> Any:
         if not text.isascii():
-            raise ValueError("it is not known whether the character set of the column contains all characters")
+            raise ValueError("it is not known whether the character set of the column has all characters of the text")
         return store(text)
 
     return checked

@@ -1,4 +1,4 @@
-"""Make the decode context of a source from its settings."""
+"""Make the `DecodeContext` of a source (what a decoder needs besides the message) from its settings."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,11 @@ from retable.settings.sources import SourceSettings
 def context_of(
     source: SourceSettings, keys_of: Callable[[TableName], tuple[str, ...]] = no_keys, recorded_ms: int | None = None
 ) -> DecodeContext:
-    """Return the decode context of a source. `recorded_ms` is when the window was recorded, in epoch milliseconds."""
+    """Return the context in which messages of a source are decoded.
+
+    `keys_of` returns the key columns of a table whose messages do not name them. `recorded_ms` is the time when the
+    window was recorded, in epoch milliseconds.
+    """
     return DecodeContext(
         source_format=source.format,
         source_epoch=source.source_epoch,

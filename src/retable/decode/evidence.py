@@ -1,4 +1,4 @@
-"""The evidence of a window: up to which time of the source each Kafka partition was read."""
+"""Find the evidence of a window: timestamps that prove up to which time of the source each Kafka partition was read."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def grade_of(event: ChangeEvent, broker_ms: int | None, context: DecodeContext) -> str | None:
-    """Return the grade of the evidence that the source time of an event gives.
+    """Return the grade of evidence that the source time of an event gives: `heartbeat`, `canary` or `row`.
 
     Return AHEAD if the time is ahead of the clock. Return None if the event has no time, or is neither a row nor a
     heartbeat. `broker_ms` is the broker's timestamp of the message. A row is evidence for its Kafka partition even if
@@ -31,11 +31,12 @@ def grade_of(event: ChangeEvent, broker_ms: int | None, context: DecodeContext) 
 def evidence_rows(
     source: str, window: str, epoch: int, tally: Tally, now: datetime, *, topic_a_table: bool = False
 ) -> list[EvidenceRow]:
-    """Return the evidence of a decoded window: each Kafka partition with a message, and its latest times by grade.
+    """Return the evidence of a decoded window: a row for each Kafka partition with messages, with its latest times.
 
-    A line of a file that is not a Kafka record has the partition -1, so it is not evidence. `topic_a_table` says
-    whether each table has a separate topic. Then a partition without a grade has only statements or heartbeats. No row
-    ever comes there, so it is left out, and no watermark waits for it.
+    `tally` has the counts of the window, and `epoch` is the source epoch in the settings. A line of a file that is not
+    a Kafka record has the partition -1, so it is not evidence. `topic_a_table` says whether each table has a separate
+    topic. If so, a partition without a grade never gets rows, only statements or heartbeats. It is left out, so that no
+    watermark waits for it.
     """
     found: dict[tuple[str, int], dict[str | None, Count]] = {}
     for key, count in tally.items():

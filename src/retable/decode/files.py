@@ -1,4 +1,4 @@
-"""Write what one Spark task decoded of a window: data files of silver and quarantine, and their counts."""
+"""Write what one Spark task decoded of a window to data files of silver and quarantine, and count it."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -17,10 +17,8 @@ from retable.ledger.lake.data_files import PartitionWriter
 from retable.ledger.lake.tables import QUARANTINE
 
 _ORDER = [(name, "ascending") for name in ("database", "schema", "table", "key_hash")]
-"""The order of rows in a file: a reader of some keys of one table can skip most of the file.
-
-Rows of one key keep the order of bronze.
-"""
+"""The order of rows in a file. With it, a reader of some keys of one table can skip most of the file. Rows of one key
+keep the order of bronze."""
 
 _WHEN = "quarantined_at"
 _BYTES = 64 << 20
@@ -30,11 +28,11 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class TaskOutput:
-    """Where a task writes the rows of a window, and the values that it adds to quarantine rows.
+    """Where and how a Spark task writes the decoded rows of a window: the writers and the values for quarantine rows.
 
-    `digests` says whether the rows are digested: only if rows of an earlier run exist, to compare with them. `limit` is
-    the maximum number of quarantine rows that the task writes; it only counts further rows. `decoder` is the version
-    of the decoder.
+    If `digests` is True, the task computes a digest of its rows, to compare them with rows of an earlier run. `limit`
+    is the maximum number of quarantine rows that the task writes; further rows are only counted. `decoder` is the
+    version of the decoder.
     """
 
     window: str
@@ -48,7 +46,7 @@ class TaskOutput:
 
 @dataclass(slots=True)
 class LayerFiles:
-    """The new files of silver or of quarantine, and the digest of their rows."""
+    """The new files of one layer (silver or quarantine), and the digest of their rows; 0 if none was asked for."""
 
     files: list[DataFile] = field(default_factory=list)
     digest: int = 0
@@ -77,7 +75,7 @@ class TaskResult:
 
 
 def store(decoded: Iterable[Decoded], output: TaskOutput) -> TaskResult:
-    """Write decoded events and failures as files of bounded size. No table refers to them yet."""
+    """Write decoded events and failures to files of limited size, and return them. No snapshot has them yet."""
     result = TaskResult()
     batches: list[pa.RecordBatch] = []
     faults: list[DecodeFailure] = []
@@ -118,7 +116,7 @@ def _record(fault: DecodeFailure) -> dict[str, object]:
 
 
 def digest_rows(rows: pa.Table | pa.RecordBatch) -> int:
-    """Return a digest of rows that does not depend on their order or on their time of quarantine."""
+    """Return a digest of rows. It does not depend on their order or on the column `quarantined_at`."""
     digests = (
         int.from_bytes(blake2b(msgspec.msgpack.encode(row), digest_size=_DIGEST_BYTES).digest())
         for row in rows.drop_columns([name for name in rows.column_names if name == _WHEN]).to_pylist()
@@ -127,5 +125,5 @@ def digest_rows(rows: pa.Table | pa.RecordBatch) -> int:
 
 
 def join_digests(digests: Iterable[int]) -> int:
-    """Return the digest of all rows, from digests of single rows or of groups of rows."""
+    """Return the digest of all rows, from the digests of single rows or of groups of rows (`digest_rows`)."""
     return sum(digests) % (1 << (8 * _DIGEST_BYTES))

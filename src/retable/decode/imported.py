@@ -1,4 +1,4 @@
-"""The key columns from dumps of a source's schema. They apply if neither settings nor messages name the key."""
+"""The key columns that imported schema dumps declare. They apply if neither settings nor messages name the key."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,7 +12,10 @@ from retable.settings.load import Settings
 
 
 def imported_keys(lake: Lake, source: str) -> dict[TableName, tuple[str, ...]]:
-    """Return the key columns of each table that a dump declares. Of several dumps, the last in source order counts."""
+    """Return the key columns of each table in the schema dumps that persons imported for a source.
+
+    If several dumps have the table, the dump with the greatest position in the source counts.
+    """
 
     def order(row: ImportRow) -> tuple[int, int, int]:
         return parse_sequence(row.position)
@@ -26,5 +29,5 @@ def imported_keys(lake: Lake, source: str) -> dict[TableName, tuple[str, ...]]:
 def known_keys(
     settings: Settings, imported: Mapping[TableName, tuple[str, ...]]
 ) -> Callable[[TableName], tuple[str, ...]]:
-    """Return a function that returns a table's key columns: from the settings, else from a dump, else ()."""
+    """Return a function that returns the key columns of a table: from the settings, else from `imported`, else ()."""
     return lambda table: settings.rules(table).keys or imported.get(table, ())

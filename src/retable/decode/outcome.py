@@ -1,4 +1,4 @@
-"""Decode messages of bronze: a message becomes events, or a failure with its reason."""
+"""Decode messages of bronze. The result of a message is change events, or a failure with its reason."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -24,7 +24,11 @@ _Likeness = tuple[str, str | None, str | None, str | None, str | None, str, int,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeFailure:
-    """Why a message could not be decoded, with its table and keys if they are known. It becomes a quarantine row."""
+    """Why a message could not be decoded. It becomes a quarantine row.
+
+    `table` and `keys` (the keys of the message's rows) are None if they are not known. `place` is the location of the
+    problem in the message.
+    """
 
     topic: str
     partition: int
@@ -38,7 +42,7 @@ class DecodeFailure:
 
 @dataclass(slots=True)
 class Decoded:
-    """The result of some messages: the stored events, the quarantined failures, and the counts."""
+    """The result of decoding some messages: the events for silver, the failures for quarantine, and the counts."""
 
     stored: list[ChangeEvent] = field(default_factory=list)
     faults: list[DecodeFailure] = field(default_factory=list)
@@ -57,7 +61,7 @@ class _Group:
 def decode_batches(
     batches: Iterable[pa.RecordBatch], context: DecodeContext, takes: Callable[[TableName], bool]
 ) -> Iterator[Decoded]:
-    """Decode batches of bronze. `takes` returns whether the settings include a table.
+    """Decode batches of rows of bronze, and yield the results. `takes` returns whether the settings include a table.
 
     Row changes of a table that they do not include are counted, but not stored. Schema events are always stored,
     because a statement can change more tables than its message names.

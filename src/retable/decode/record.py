@@ -1,4 +1,4 @@
-"""Record a decoded window: its evidence, and its rows of the ledger."""
+"""Record a decoded window: its evidence in `ops.evidence`, and its counts in `ops.ledger`."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from retable.ledger.write import append_rows
 
 
 def record_evidence(lake: Lake, rows: list[EvidenceRow]) -> None:
-    """Append the evidence of a window in one commit, unless it is already recorded."""
+    """Append the evidence of one window to `ops.evidence`, unless the table already has the same evidence."""
     known = {} if not rows else {_place(row): row for row in read_evidence(lake, rows[0].source, rows[0].window)}
     if any(_proves(row) != _proves(known.get(_place(row))) for row in rows):
         append_rows(lake, rows)
@@ -40,8 +40,9 @@ def record_decode(
     """Append the ledger rows of a decoded window in one commit, unless the ledger has equal rows.
 
     `recorded` are the ledger rows that the window already has, and `landed` is its row of the stage land. `counts` are
-    the counts of the whole window. A table that had events before, but has none now, gets a row without counts.
-    `decoder` is the version of the format's decoder, even if an older decoder gave the same result.
+    the counts of the whole window, and `tables` the counts of each table, by name in the source. A table that had
+    events before, but has none now, gets a row without counts. `decoder` is the version of the format's decoder, even
+    if an older decoder gave the same result.
     """
     snapshot = _snapshot(lake, landed.source, landed.window)
     known = {row.table: row for row in recorded if row.stage == "decode"}

@@ -49,7 +49,7 @@ def rows_to_events(rows: pa.Table) -> list[ChangeEvent]:
 
 
 def hash_keys(events: Sequence[ChangeEvent]) -> list[_Hashes]:
-    """Return two hashes of each event: of its key, and of the old key if an UPDATE changed the key, else None.
+    """Return two hashes for each event: of its key, and of its old key. The second is None if the key did not change.
 
     A hash is 8 bytes of BLAKE2b, as a signed integer. The key is the JSON array of the raw values of the key columns.
     In a table without a key, it is the whole row, sorted by column name. If a key column is absent in one image of an

@@ -1,4 +1,4 @@
-"""Decode a window: from its partition of bronze to its partitions of silver and quarantine."""
+"""Decode a window with Spark: from its messages in bronze to its rows in silver and quarantine."""
 
 import gc
 import pickle
@@ -84,9 +84,9 @@ def decode(
 ) -> StageReport:
     """Decode a whole landed window. If silver and quarantine already have the same rows, do not write them again.
 
-    A message that cannot be decoded is quarantined, and the other messages are decoded. QuarantineFull is raised if
-    there are more such messages than `quarantine_limit`. NotReady is raised if the window is not landed, and NotKept if
-    retention dropped it.
+    A message that cannot be decoded is quarantined, and the other messages are decoded. Raise QuarantineFull if more
+    messages than the setting `quarantine_limit` cannot be decoded. Raise NotReady if the window is not landed. Raise
+    NotKept if retention dropped it.
     """
     started = perf_counter()
     found = find_window(lake, source.name, window)
@@ -216,7 +216,7 @@ def _put_back(
 def _too_many(source: SourceSettings, window: str, counts: dict[str, int]) -> QuarantineFull:
     return QuarantineFull(
         f"{counts['quarantined']:,} of {counts['landed']:,} messages of the window {window} of {source.name} cannot be "
-        f"decoded, but quarantine_limit is {source.quarantine_limit:,}: so the window is not replayed, and no table is "
+        f"decoded, but quarantine_limit is {source.quarantine_limit:,}; so the window is not replayed, and no table is "
         f"complete after it. `retable quarantine list --source {source.name} --window {window}` shows some of them; "
         f"correct the settings of the source, or raise quarantine_limit, and run the window again",
         source=source.name,

@@ -1,4 +1,4 @@
-"""Keep the statements of a source in a separate table, `statements.<source>`, with the meaning of each.
+"""Keep the DDL statements of a source in a separate table, `statements.<source>`, each with its parsed meaning.
 
 Silver decides which statements exist. The table's property `retable.silver` names the snapshot of silver from which it
 was made. Windows that silver got later are read from silver itself. So no statement is lost or read twice if a run died
@@ -35,7 +35,7 @@ STATEMENT_COLUMNS = (
 """The columns of a schema event that a replay reads."""
 
 SILVER, READER = "retable.silver", "retable.reader"
-"""The properties with the snapshot of silver, and the version of the statement reader, that made the table."""
+"""Two properties of the table: the snapshot of silver from which it was made, and the version of the DDL parser."""
 
 _ATTEMPTS = 20
 _BEHIND = 16
@@ -51,10 +51,10 @@ class _Behind:
 
 
 def read_statements(lake: Lake, source: str, until: str | None = None) -> list[SchemaEvent]:
-    """Return the schema events of the windows up to and including `until`; of all windows if it is None.
+    """Return the schema events (DDL statements) of the windows up to and including `until`, as rows.
 
-    Events from the table of statements have their meaning; events from silver do not. Windows that are newer than the
-    table are read from silver. If a file of the table is damaged, all windows are read from silver.
+    If `until` is None, read all windows. Windows that are newer than the table of statements are read from silver. If a
+    file of the table is damaged, all windows are read from silver. Only rows from the table have a `meaning`.
     """
     condition: BooleanExpression = AlwaysTrue()
     if until is not None:
@@ -72,10 +72,11 @@ def read_statements(lake: Lake, source: str, until: str | None = None) -> list[S
 
 
 def keep_statements(lake: Lake, source: str, system: str | None, *, wholly: bool = False) -> int:
-    """Update the table of a source's statements to the current snapshot of silver. Return how many were read.
+    """Update the table `statements.<source>` to the current snapshot of silver. Return how many statements were read.
 
-    `system` is the database system of messages that name none. `wholly` updates the table even if silver has no new
-    statements, so that the table names the current snapshot. ConflictError if other runs always write first.
+    `system` is the database system for messages that do not name it. If `wholly` is True, update the table even if
+    silver has no new statements, so that the table names the current snapshot. Raise ConflictError if other runs write
+    the table first, twenty times.
     """
     if lake.find(f"silver.{source}") is None:
         return 0
@@ -96,27 +97,28 @@ def keep_statements(lake: Lake, source: str, system: str | None, *, wholly: bool
             return 0
         if _replace(lake, kept, where if is_there else None, rows, silver):
             return len(rows)
-    text = f"the table statements.{source}: other runs wrote it first, {_ATTEMPTS} times; run the command again"
+    text = f"statements.{source} was not updated: other runs wrote it first, {_ATTEMPTS} times; run the command again"
     raise ConflictError(text)
 
 
 def has_statements(lake: Lake, source: str) -> bool:
-    """Return whether the table of a source's statements exists and names the snapshot of silver that it is from."""
+    """Return whether `statements.<source>` exists, and names the snapshot of silver from which it was made."""
     kept = lake.find(f"statements.{source}")
     return kept is not None and SILVER in kept.properties
 
 
 def dialect_of(record: Mapping[str, Any], default_system: str | None) -> str | None:
-    """Return the SQL dialect of a schema event: of the database that its message names, else of `default_system`.
+    """Return the SQL dialect of a schema event, such as `mysql`.
 
-    Return None if Retable does not read the statements of these databases.
+    It is the database system that the message names, if Retable reads its statements, else `default_system`. If neither
+    is named, it is the default dialect. Return None if Retable does not read the statements of the named systems.
     """
     systems = [system for system in (record["source_system"], default_system) if system]
     return next((system.lower() for system in systems or [DEFAULT] if is_known(system)), None)
 
 
 def is_known(system: str | None) -> bool:
-    """Return whether Retable reads the statements of a database system."""
+    """Return whether Retable can parse the DDL statements of a database system, such as `mysql`."""
     return system is not None and system.lower() in PARSERS
 
 

@@ -12,10 +12,11 @@ STORED, EXCLUDED, IGNORED, QUARANTINED = "stored", "excluded", "ignored", "quara
 
 
 class CountKey(NamedTuple):
-    """What events that are counted together have in common. A message without events has only what is known of it.
+    """The properties by which events are counted. Events with the same key share one `Count`.
 
-    `part` is the Kafka partition inside which sequences compare, or "" if they compare across the stream. `grade` is
-    the grade of evidence of the events' times (evidence.py).
+    `outcome` is `stored`, `excluded`, `ignored` or `quarantined`. A message without events has None in the fields that
+    are not known. `part` is the Kafka partition in which sequences (positions in the source's log) compare, or "" if
+    they compare across all partitions. `grade` is the kind of evidence that the events give (evidence.py).
     """
 
     outcome: str
@@ -29,9 +30,10 @@ class CountKey(NamedTuple):
 
 @dataclass(slots=True)
 class Count:
-    """Counts of events: `messages` counts the messages whose first event is counted here.
+    """Counts of events that have the same `CountKey`. `rows` is the number of events.
 
-    `lowest` and `highest` are the range of their sequences. `latest_ms` is their latest source time.
+    `messages` is the number of messages whose first event is counted here. `lowest` and `highest` are the lowest and
+    highest sequence of the events. `latest_ms` is their latest source time, in epoch milliseconds.
     """
 
     rows: int = 0
@@ -41,7 +43,7 @@ class Count:
     latest_ms: int | None = None
 
     def add(self, first: bool, sequence: Sequence | None, stamp_ms: int | None) -> None:
-        """Count one event. `first` says whether it is the first event of its message; `stamp_ms` is its source time."""
+        """Count one event. `first`: it is the first event of its message. `stamp_ms`: its source time, if known."""
         self.rows += 1
         self.messages += first
         self._reach(sequence, sequence, stamp_ms)
@@ -64,14 +66,14 @@ Tally = Mapping[CountKey, Count]
 
 
 def join_tallies(whole: dict[CountKey, Count], more: Tally) -> None:
-    """Add counts to a total."""
+    """Add the counts `more` to the counts `whole`."""
     for key, count in more.items():
         whole.setdefault(key, Count()).join(count)
 
 
 @dataclass(frozen=True, slots=True)
 class TableTally:
-    """The counts of one table in a window. `lowest` and `highest` are by `part` of the CountKey."""
+    """The counts of one table in a window, by name. `lowest` and `highest` are its sequences, by `CountKey.part`."""
 
     counts: Counter[str] = field(default_factory=Counter)
     lowest: dict[str, Sequence] = field(default_factory=dict)
@@ -85,7 +87,7 @@ class TableTally:
 
 
 def tally_messages(tally: Tally, landed: int) -> dict[str, int]:
-    """Return the counts of a window for the ledger's equations (docs/concepts/flow.md), by name.
+    """Return the counts of a window by name, as the ledger checks their sums (docs/concepts/flow.md).
 
     `landed` is the number of landed messages.
     """

@@ -1,9 +1,9 @@
-"""Convert the values of a column whose type was changed.
+"""Convert the values of a column after a statement changed the column's type.
 
-If the new type holds every old value, values are carried over. Otherwise each value is cast and checked. If it is known
-to which value the source database converted a value, the cast returns this result: the same value if it fits, or the
-number to which MySQL rounds it. Otherwise the cast returns Inexact. If a row with such a value existed when the type
-changed, Retable holds the table. Rows that were deleted before the type changed do not count (exactness.py).
+If the new type holds every value of the old type, values are carried over. Otherwise each value is cast as the source
+database casts it. The result is the same value if it fits, or the number to which MySQL rounds it. If it is not known
+what the source made of a value, the cast returns Inexact. If a row with such a value existed when the type changed,
+Retable holds the table (stops it there). Rows that were deleted before do not count (exactness.py).
 """
 
 import re
@@ -42,7 +42,7 @@ Conversion = Callable[[Any], Value]
 
 @dataclass(frozen=True, slots=True)
 class Inexact:
-    """Stands for a value of which it is not known to which value the source converted it.
+    """The result of a cast if it is not known to which value the source converted the value `value`.
 
     The source changed the type of `column` to `became` with the statement at the position `at`.
     """
@@ -54,8 +54,8 @@ class Inexact:
 
     def __str__(self) -> str:
         return (
-            f"it is not known to which value the source converted {self.value} when column {self.column!r} "
-            f"became {self.became}"
+            f"it is not known to which value the source converted {self.value} when the type of column "
+            f"{self.column!r} became {self.became}"
         )
 
 
@@ -63,10 +63,10 @@ Cast = Callable[[Any], object]
 
 
 def is_carried(old: Column, new: Column) -> bool:
-    """Return whether a value is read with the old type of a column and then converted to the new type.
+    """Return whether a value is read with the column's old type and then converted to its new type.
 
-    This is necessary because some encodings are valid for the old type only, such as `true` for a TINYINT(1) column
-    that is now a BIGINT.
+    `old` and `new` are two versions of one column. The old type is needed because some encodings are valid for it only,
+    such as `true` for a TINYINT(1) column that is now a BIGINT.
     """
     became_text = new.text_since is not None and old.text_since is None
     return became_text or old.type.rewrites_to(new.type) or (old.type.kind, new.type.kind) == ("int", "long")
@@ -111,9 +111,10 @@ def texter(column: Column, at: Sequence) -> Cast:
 
 
 def caster(fill: Fill, rules: ValueRules) -> Cast:
-    """Return a function that casts the values of a column to the type of its replacement, as the source does.
+    """Return a function that casts values to the type of a new column, as the source does.
 
-    If it is not known to which value the source converts a value, the function returns Inexact.
+    `fill` names the new column's type and the old column, which it replaced. If it is not known to which value the
+    source converts a value, the function returns Inexact.
     """
     convert = _converter(fill, rules)
     store = storer(rules.system, fill.source_type or "")
@@ -131,7 +132,10 @@ def caster(fill: Fill, rules: ValueRules) -> Cast:
 
 
 def filler(fill: Fill, rules: ValueRules) -> Cast:
-    """Return a function that converts the values of a column to values of the column that replaced it."""
+    """Return a function that converts the values of a column to values of the column that replaced it.
+
+    `fill` names the old column and the new type.
+    """
     return carrier(fill.of.type, fill.type) if fill.keeps else caster(fill, rules)
 
 
@@ -145,12 +149,12 @@ def changer(old: Column, new: Column) -> Cast:
 
 
 def unchanged(value: Any) -> Value:
-    """Return values as they are."""
+    """Return the value as it is. Other modules compare a conversion with this function, to see that there is none."""
     return value  # type: ignore[no-any-return]  # a value of gold, whatever its type
 
 
 def _refuse(_: Any) -> Value:
-    raise ValueError("the result in the source is not known")
+    raise ValueError("it is not known to which value the source converts the value")
 
 
 def _base(source_type: str | None) -> str:
@@ -250,26 +254,26 @@ def _rounded(scale: int) -> Callable[[Decimal], Decimal]:
 
 def _number_of_text(text: str) -> Decimal:
     if not _NUMBER.match(text):
-        raise ValueError("not a number")
+        raise ValueError("the text is not a plain number such as -12.5")
     return Decimal(text)
 
 
 def _truth(number: Decimal) -> bool:
     if number not in (0, 1):
-        raise ValueError("neither 0 nor 1")
+        raise ValueError("the number is neither 0 nor 1, and a boolean column takes only these")
     return bool(number)
 
 
 def _day_of(micros: int) -> int:
     day, rest = divmod(micros, MICROS_PER_DAY)
     if rest:
-        raise ValueError("it has a time of day")
+        raise ValueError("the value has a time of day, which a date cannot hold")
     return day
 
 
 def _whole_ticks(micros: int) -> int:
     if micros % _TICK_MICROS:
-        raise ValueError("a part of a tick, which the new type may show")
+        raise ValueError("the time is not a multiple of 10 ms, so its digits in the new type are not known")
     return micros
 
 
@@ -283,14 +287,14 @@ def _ascii_text(value: bytes) -> str:
 
 def _plain(number: float) -> float:
     if number and not _PLAIN_FROM <= abs(number) < _PLAIN_BELOW:
-        raise ValueError("servers write it in several ways")
+        raise ValueError("the number needs an exponent as text, which servers write in different ways")
     return number
 
 
 def _six_digits(number: float) -> float:
     """Accept a FLOAT only if the six digits that MySQL writes are its whole value."""
     if as_float(float(f"{_plain(number):.6g}")) != number:
-        raise ValueError("the source writes fewer digits than it has")
+        raise ValueError("the source writes this float with fewer digits than it stores")
     return number
 
 

@@ -1,4 +1,4 @@
-"""Read one column of the final schema from a row image of any epoch."""
+"""Read one column of the final schema from a row image of any epoch (period between two schema changes)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ Wire = Mapping[str, tuple[str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """How the value of a column is read from a row image.
+    """How the value of one column of the final schema is read from a row image.
 
-    `read` converts the value of the field `name`. If `name` is None, the image does not have the column, and the value
-    is `default`. An image can lack the column even if it arrives after the statement that added it, because the message
-    can be a redelivery. `number`, if it is not None, is used instead of `read` for JSON numbers.
+    `read` converts the raw value of the image's field `name`. If `name` is None, the image does not have the column,
+    and the value is `default`. An image can lack the column even if it arrives after the statement that added it,
+    because the message can be a redelivery. `number`, if it is not None, is used instead of `read` for JSON numbers.
     """
 
     name: str | None
@@ -28,7 +28,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Make the cells for row images of one epoch.
+    """Makes the cells (one for each column) with which row images of one epoch are read.
 
     `then` has the columns of the epoch, and `wire` the name and type of columns in the image, both by column identity.
     """
@@ -39,7 +39,10 @@ class Cells:
     wire: Wire
 
     def cell(self, column: Column) -> Cell:
-        """Return the cell of a column. If the column is newer than the epoch, the cell reads the column it replaced."""
+        """Return the cell of a column of the final schema.
+
+        If the column is newer than the epoch and replaced another column, the cell reads that other column.
+        """
         was = self.then.get(column.id)
         if was is None and column.fill is not None:
             return self._filled(self.cell(column.fill.of), column)
@@ -80,20 +83,21 @@ def filled(column: Column) -> Column:
 
 
 def default_of(column: Column, rules: ValueRules) -> Value:
-    """Return the value that rows older than the column show in it: the converted default.
+    """Return the value that a column shows in rows that are older than the column: its converted default.
 
     Raise InexactCast if it is not known to which value the source converted the default when the type changed.
     """
     value = default_value(column, rules)
     if isinstance(value, Inexact):
-        raise InexactCast(f"the default: {value}", at=value.at)
+        raise InexactCast(f"the default value: {value}", at=value.at)
     return value  # type: ignore[return-value]  # whatever else it is, it is a value of gold
 
 
 def default_value(column: Column, rules: ValueRules) -> object:
-    """Return the value that rows older than the column show in it, or Inexact.
+    """Return the value that a column shows in rows that are older than the column, or Inexact.
 
-    Raise UnsupportedChange or ZeroDate if the column cannot hold the default.
+    It is Inexact if it is not known to which value the source converted the default when the type changed. Raise
+    UnsupportedChange or ZeroDate if the column cannot hold the default.
     """
     if column.fill is not None:
         return changer(filled(column), column)(filler(column.fill, rules)(default_value(column.fill.of, rules)))

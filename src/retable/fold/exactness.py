@@ -22,11 +22,12 @@ REMEDY_INEXACT = (
 def cast_hold(
     history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: Iterable[RowEvent]
 ) -> Hold | None:
-    """Return the hold at the first type change that Retable cannot apply; None if there is none.
+    """Return the hold (stop of the table) at the first type change that Retable cannot apply, or None.
 
-    It cannot apply a type change of a key column, or one with an inexact value in a row that existed then. What happens
-    to the row later does not matter, so the same events always result in the same hold. `reader` and `key_changes`
-    are those with which all events are folded.
+    Retable cannot apply a type change of a key column, or of a column that cannot hold a value of an existing row
+    exactly. What happens to the row later does not matter, so the same events always result in the same hold. `events`
+    are all row changes of the table. `reader` reads those that have the table's present key. `key_changes` has, for
+    each former key, a reader of the events from before the key changed.
     """
     events = list(events)
     lived = [key_change for key_change in key_changes if any(event.sequence <= key_change.end for event in events)]

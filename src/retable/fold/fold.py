@@ -1,7 +1,7 @@
-"""Fold the row events of one table into the last state of each key.
+"""Fold (reduce) the row events of one table to the last state of each key.
 
-The event with the highest sequence decides a key's state, so the order of arrival and repeated events do not matter. A
-row that cannot be read is left out, so the key keeps its state from before this row.
+The event with the highest sequence (position in the source) decides a key's state, so the order of arrival and repeated
+events do not matter. A row that cannot be read is left out, so the key keeps its state from before this row.
 """
 
 from collections import Counter
@@ -33,9 +33,9 @@ ABSENT = Absent.ABSENT
 
 
 class RowAction(NamedTuple):
-    """What one event does: `gone` is the key (or, without a key, the row) that it removes, `row` the row that it adds.
+    """What one event does: it removes the key `gone` (or, without a key, the row), and adds `row` with the key `key`.
 
-    If the key changes, `leaving_row` returns the old row, with the columns that its image has.
+    If the key changes, `leaving_row` returns the row of the old key, with the columns that its image has.
     """
 
     gone: Key | None
@@ -46,13 +46,13 @@ class RowAction(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Winner:
-    """The last state of a key: its row, or None for a tombstone.
+    """The last state of a key: its row, or None for a tombstone (a deleted key).
 
     No event has the ABSENT columns of `row`: their values are in gold's row with the key `base`. `leaving_row` returns
     the row that changed from this key to another key, if the key had no folded state before. `moved` is True if the row
-    had another key before. `over_another` is True if such a row replaced an existing row of its new key, as can happen
+    had another key before. `over_another` is True if a moved row replaced an existing row of its new key, as can happen
     within one statement. `may_be_over` is True if no earlier event of the new key was folded, so only gold shows
-    whether the row replaced another row. The tombstone of such a row keeps this flag.
+    whether the moved row replaced another row. The tombstone of such a row keeps this flag.
     """
 
     sequence: Sequence
@@ -65,11 +65,11 @@ class Winner:
     may_be_over: bool = False
 
     def took_another(self, row: Values) -> bool:
-        """Return whether this is a tombstone, but not of gold's `row`, which is older than all folded events."""
+        """Return whether this may be the tombstone of another row than gold's `row`, which is older than all events."""
         return self.row is None and (self.may_be_over or _is_another(self.leaving_row, row))
 
     def over(self, standing: Values) -> "Winner":
-        """Return the state with its ABSENT columns filled from the row `standing`."""
+        """Return the state with the values of its ABSENT columns from `standing`, gold's row with the key `base`."""
         if self.row is None:
             return self
         return replace(self, row=_merged(self.row, standing), base=None)
@@ -89,10 +89,10 @@ class Folded:
     """The result of a fold.
 
     `winners` has the last state of each key. For a table without a key, `counts` has inserts minus deletes of each row,
-    and `latest` its last change. `verdicts` counts the counted events by window ordinal and verdict; each event has one
-    verdict. `touched` has the keys (or rows) that gold may have to change: those of counted events and of their other
-    halves. `pending` has halves of updates without the other half, `settled` the complete pairs. `hold` is the hold of
-    a statement, or of the row `stopped_by`.
+    and `latest` its last change. `verdicts` counts events (RowEvent.counted) by window number and verdict, such as
+    `applied`. If an update came as two messages (halves), `pending` has halves without the other half, and `settled`
+    the complete pairs. `touched` has the keys (or rows) that gold may have to change: those of counted events and of
+    their other halves. `hold` is the stop of the table at a statement, or at the row `stopped_by`.
     """
 
     winners: dict[Key, Winner] = field(default_factory=dict)
@@ -107,14 +107,14 @@ class Folded:
     stopped_by: RowEvent | None = None
 
     def take(self, other: "Folded") -> None:
-        """Add the result for other keys."""
+        """Add the whole result of the fold `other`, which has other keys."""
         self.add(other)
         self.winners |= other.winners
         self.touched |= other.touched
         self.hold = self.hold or other.hold
 
     def add(self, other: "Folded") -> None:
-        """Add the verdicts, rejects and halves of the events of other keys, without the states of these keys."""
+        """Add the verdicts, rejects and halves of the fold `other`, but not its states of keys."""
         self.verdicts += other.verdicts
         self.rejects += other.rejects
         self.pending += other.pending
@@ -123,10 +123,10 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Decides which rows of a table count.
+    """Decides which rows of a table count, which means that a fold applies them.
 
-    A row does not count if it is below the truncation point `truncated_at` (for a row of a shard, below the shard's
-    entry in `shard_truncations`), if it waits because of `hold`, or if a person `skipped` it.
+    A row does not count if its sequence is below the truncation point `truncated_at` (for a row of a shard, the shard's
+    entry in `shard_truncations`), if it waits because of `hold`, or if it is in `skipped` (a person left it out).
     """
 
     truncated_at: Sequence | None
@@ -163,7 +163,7 @@ class Bounds:
 def fold_keys(
     events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, over: Folded | None = None
 ) -> Folded:
-    """Reduce events, added to the earlier fold `over`, to the last state of each key. A deleted key has a tombstone.
+    """Reduce events to the last state of each key. If there is an earlier fold `over`, add the events to it.
 
     The effect of an event depends on the state of its key, in the order of the source:
 
@@ -217,7 +217,7 @@ def fold_keys(
                     folded,
                     event,
                     "ORDER_UNDEFINED",
-                    f"partitions {before.part} and {event.part} both have changes of one key: their order is not known",
+                    f"partitions {before.part} and {event.part} have changes of one key, whose order is not known",
                 )
             if touches:
                 folded.touched.add(key)
@@ -263,7 +263,7 @@ def _continued(coming: Winner, key: Key, last: Winner | None) -> Winner:
     if last is None:
         return replace(coming, base=key)
     if last.row is None or coming.row is None:
-        raise RowMissing(f"a change contains only some columns of the row {key!r}, and an earlier change deleted it")
+        raise RowMissing(f"a change contains only some columns of the row {key!r}, but an earlier change deleted it")
     row = _merged(coming.row, last.row)
     return replace(coming, row=row, base=last.base if ABSENT in row else None)
 

@@ -1,4 +1,7 @@
-"""Convert row images of any epoch to rows of the final schema. Columns are matched by identity, not by name."""
+"""Convert row images of any epoch (period between two schema changes) to rows of the final schema.
+
+Columns are matched by identity, which stays the same when a column is renamed.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,7 +41,7 @@ class _Plan:
 class TableReader:
     """Reads the row events of one table as rows of its final schema.
 
-    `keys` has the source names of the key columns in the final schema; it is empty if the table has no key, and whole
+    `keys` has the source names of the key columns in the final schema. If it is empty, the table has no key, and whole
     rows are compared. `columns` are the columns of the result rows, by default those of the final schema. If `columns`
     is given, `key_ids` must have the identities of the key columns.
     """
@@ -102,7 +105,7 @@ class TableReader:
         return RowAction(old, key, after, partial_of(self._leaving_row, event))
 
     def sides(self, event: RowEvent) -> tuple[Values | None, Values | None]:
-        """Return the row before and after an event, with this reader's columns.
+        """Return the row before an event and the row after it, with this reader's columns.
 
         A row is None if the event has no such image. A column that the image does not have is ABSENT.
         """
@@ -111,7 +114,10 @@ class TableReader:
         return before, None if goes else self._row(event, event.after, event.partial)
 
     def of(self, shard: str | None) -> "TableReader":
-        """Return the reader for the rows of a shard, or this reader if the table has no shards."""
+        """Return the reader for the rows of a shard (one of several source tables of one gold table).
+
+        If the table has no shards, return this reader.
+        """
         return self._shards[shard] if self._shards else self
 
     def image_names(
@@ -119,8 +125,8 @@ class TableReader:
     ) -> dict[str, tuple[str, str | None]] | None:
         """Return the name and type in the message of each column, by column identity; None if rows are not plain.
 
-        Rows with sequences from `first` to `last` are plain if their values need no conversion: all rows are of one
-        epoch, no column changed its type later, replaced another column or was dropped, and no column reads a JSON
+        Rows with sequences from `first` to `last` are plain if no schema change affects their values: all rows are of
+        one epoch, no column changed its type later, replaced another column or was dropped, and no column reads a JSON
         number differently from a text. `types` has the types in the message by column name.
         """
         epoch = self.history.epoch_of(first)
@@ -151,7 +157,9 @@ class TableReader:
     def _read_whole(self, event: RowEvent, after: Values | None) -> RowAction:
         """Return what an event does to a table without a key. Whole rows are compared there."""
         if after is not None and ABSENT in after:
-            raise KeyUnknown("a change contains only some columns, and the table has no key to find its row")
+            raise KeyUnknown(
+                "a change contains only some columns, and the table has no key to find its row; set `keys` for it"
+            )
         comes_alone = event.op in ("INSERT", "READ") or event.half == "after"
         return RowAction(None if comes_alone else self._row(event, event.before), None, after)
 
@@ -171,8 +179,8 @@ class TableReader:
         clash = ordering_clash(self.history.changes, event.part, event.sequence.epoch)
         if clash is not None:
             raise OrderUndefined(
-                f"a row came in partition {event.part}, and a statement in partition {clash.part} at {clash.position}:"
-                f" their order is not known ({clash.statement[:200]})"
+                f"a row came in partition {event.part}, and a statement in partition {clash.part} at {clash.position}, "
+                f"so it is not known which of the two is earlier; the statement is {clash.statement[:200]}"
             )
 
     def _row(self, event: RowEvent, image: str | None, partial: bool = False, keys_only: bool = False) -> Values:
@@ -222,7 +230,9 @@ class TableReader:
         for name, kind in types.items():
             column = epoch.column(name)
             if column is None:
-                raise BadValue(f"the row has a column {name!r}, which {self.history.name} does not have")
+                raise BadValue(
+                    f"the row has a column {name!r}, which {self.history.name} does not have at this position"
+                )
             if column.id in found:
                 raise NameClash(
                     f"a row has the columns {found[column.id][0]!r} and {name!r}: the names differ only by case"
@@ -245,10 +255,10 @@ def key_columns(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
 
 
 def ordering_clash(changes: Iterable[AppliedChange], part: str | None, epoch: int) -> AppliedChange | None:
-    """Return the first schema change whose order relative to rows is not known; None if there is none.
+    """Return the first of these schema changes whose order relative to some rows is not known, or None.
 
-    The rows are of partition `part` and source epoch `epoch`. Their order is not known if the schema change came in
-    another partition of the same source epoch.
+    The rows are of the source partition `part` and the source epoch `epoch`. The order is not known if the schema
+    change came in another partition of the same source epoch.
     """
     return next((c for c in changes if c.orders_rows and c.part != part and c.position.epoch == epoch), None)
 

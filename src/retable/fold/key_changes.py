@@ -1,4 +1,4 @@
-"""Fold tables whose primary key changed: rows are folded by their former key, and get the new key at the change."""
+"""Fold tables whose primary key changed: find the last row of each former key, then give these rows the new key."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,14 +14,14 @@ from retable.schema_history.history import Column, Hold, TableHistory
 
 
 class FormerKey(NamedTuple):
-    """The key columns of rows with sequences up to `end`; empty if the table had no key then."""
+    """The key columns of a table up to the sequence (position) `end`; empty if the table had no key then."""
 
     end: Sequence
     columns: tuple[Column, ...]
 
 
 class KeyChange(NamedTuple):
-    """The reader of rows with sequences up to `end`. It uses the key that the table had then."""
+    """The reader of rows up to the sequence (position) `end`. It uses the key that the table had then."""
 
     end: Sequence
     reader: TableReader
@@ -45,7 +45,10 @@ class _NotKeyed(Exception):
 
 
 def key_changes_of(former: Iterable[FormerKey], reader: TableReader) -> list[KeyChange]:
-    """Return a reader for each former key. Its rows have the final columns, followed by the dropped key columns."""
+    """Return a reader for each former key. `reader` is the reader of the final key.
+
+    The rows of all returned readers have the final columns, followed by the key columns that were dropped.
+    """
     former = list(former)
     final = reader.history.final.columns
     here = {column.id for column in final}
@@ -69,7 +72,8 @@ def _reader(like: TableReader, key: tuple[Column, ...], columns: tuple[Column, .
 def fold_key_changes(events: Iterable[RowEvent], former: Seq[KeyChange], reader: TableReader, bounds: Bounds) -> Folded:
     """Reduce events to the last state of each key of the final schema.
 
-    `former` has the readers of former keys, the oldest first. When the key changes, the existing rows get the new key.
+    `former` has the readers of former keys, the oldest first; `reader` has the final key, and `bounds` decides which
+    rows count. When the key changes, the existing rows get the new key.
     If a row has no value in a key column, or two rows have the same key, the table is held at the statement that
     changed the key.
     """
@@ -110,7 +114,7 @@ def _keyed_anew(folded: Folded, before: TableReader, after: TableReader) -> Fold
                 f"updates contain only some columns of the row {row!r}, and no event contains the other columns",
             )
         if after.keys and None in key:
-            raise _NotKeyed("KEY_CLASH", f"a row has no value in the new key ({', '.join(after.keys)}): {row!r}")
+            raise _NotKeyed("KEY_CLASH", f"a row has a null in the new key ({', '.join(after.keys)}): {row!r}")
         if after.keys and key in anew.winners:
             raise _NotKeyed("KEY_CLASH", f"two rows have the same new key ({', '.join(after.keys)}): {key!r}")
         if after.keys:

@@ -1,4 +1,4 @@
-"""What a decoder gets besides the message itself."""
+"""The context of a decoder: what the settings say about the source of a message."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,13 +14,15 @@ def no_keys(_: TableName) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeContext:
-    """What the settings say about the source of a message.
+    """What the settings say about the source of a message. Every decoder gets it with the message.
 
-    `source_format` is the name of a format in docs/formats.md. `source_system` is the database system, if the settings
-    name it. `keys_of` returns the key columns of a table whose messages do not name its key: from the settings, or
-    from a dump of the schema. A message longer than `max_message` bytes is refused before it is read. `canary` is the
-    table whose rows only prove how far the source is read. `recorded_ms` is the time at which the window was recorded,
-    in epoch milliseconds: no message of the window is younger. `options` are the settings that only this format reads.
+    `source_format` is the name of a format in docs/formats.md. `source_epoch` is a number that a person raises when the
+    positions of the source start again. `source_system` is the database system, None if the settings do not name it.
+    `keys_of` returns the key columns of a table whose messages do not name its key: from the settings, or from a dump
+    of the schema. A message longer than `max_message` bytes is refused before it is read. `canary` is the table whose
+    rows only prove how far the source is read. `recorded_ms` is the time at which the message's window was recorded, in
+    milliseconds since 1970: no message of the window is younger. `options` are the settings that only this format
+    reads.
     """
 
     source_format: str

@@ -16,10 +16,10 @@ _OTHERS: dict[str, dict[str, Encoding]] = {
 
 
 def declared_encoding_of(declared: str, system: str) -> Encoding:
-    """Return the encoding of values of a declared type; Untyped means the usual encoding of its gold type.
+    """Return the encoding of values of a type as a statement declares it, such as `int(8)`.
 
-    `system` is the database system whose dialect declares the type. A TIMESTAMP of SQL Server is a row version.
-    A TIMESTAMP of Oracle is a wall clock unless it has a zone.
+    `Untyped` means the usual encoding of the gold type. `system` is the database system of the source. A TIMESTAMP of
+    SQL Server is a row version. A TIMESTAMP of Oracle is a wall clock unless it has a zone.
     """
     if system in _MYSQL:
         return mysql_encoding(declared)

@@ -15,12 +15,12 @@ from retable.values.times import ValueRules
 
 
 def across_the_stream(_: str | None) -> Scope:
-    """Return the scope of a format whose messages contain a position: it orders changes across Kafka partitions."""
+    """Return `stream`: messages contain a position, which orders the changes of all Kafka partitions."""
     return "stream"
 
 
 def inside_a_partition(_: str | None) -> Scope:
-    """Return the scope of a format without such positions: only the offset orders changes, inside a partition."""
+    """Return `partition`: messages contain no position, so only offsets order changes, inside a Kafka partition."""
     return "partition"
 
 
@@ -47,12 +47,12 @@ class Format:
     name: str
     """The value of the setting `format`: docs/formats.md lists all of them."""
     version: str
-    """The version of the decoder. It changes if the same messages give other events than before.
+    """The version of the decoder. It is raised if the same messages give other events than before.
 
     Windows that were decoded by another version are stale.
     """
     decode: Callable[[RawMessage, DecodeContext], list[ChangeEvent]]
-    """Decodes one whole message. It raises MessageError, with the reason, if the message cannot be decoded."""
+    """Decodes one whole message to its change events. It raises MessageError if the message cannot be decoded."""
 
     encoding: Callable[[str | None], Encoding]
     """Returns the encoding of values, by their type in the message; the type is None if messages contain no types."""
@@ -67,15 +67,21 @@ class Format:
     It gets the encoding so far, the declared type (None: undeclared), the gold type and the rules for values.
     """
     implied_change: Callable[[str, TableName], SchemaChange | None] = _nothing
-    """Returns the schema change of a statement that came without its text; None if `op_raw` does not show it."""
-    snapshot_op: str | None = None
-    """The `op_raw` of statements by which the producer's snapshot declares tables; None if there are none.
+    """Returns the schema change of a statement that came without its text; None if it is not known.
 
-    The snapshot also declares tables whose rows it does not capture.
+    It gets `op_raw`, the name of the operation in the message, and the table.
+    """
+    snapshot_op: str | None = None
+    """The `op_raw` (name of the operation) of statements by which a producer's full copy declares tables, or None.
+
+    The full copy may also declare tables whose rows it does not contain.
     """
 
     order_scope: Callable[[str | None], Scope]
-    """Returns the scope of the order of changes, by the database system of the source (None: unknown)."""
+    """Returns where changes have an order: in the whole `stream`, or only inside a Kafka `partition`.
+
+    It gets the database system of the source, or None if the system is not known.
+    """
     partitions_in_order: bool
     """Whether the producer writes all Kafka partitions in the order of the source.
 
@@ -87,9 +93,9 @@ class Format:
     Messages that are not row changes then have separate topics, too.
     """
     binlog_position: Callable[[str, int], int | None] = _no_binlog
-    """Returns the position in the order of this format, from a binlog file and an offset in the file.
+    """Returns the position, as messages of this format have it, of an offset in a binlog file.
 
-    A dump of a database names both. The result is None if the format has no such position.
+    A dump of a database names the file and the offset. The result is None if the format has no such positions.
     """
     options_decide_numbers: bool = False
     """Whether the result of reading a number or a text depends on the options of the format."""

@@ -1,4 +1,4 @@
-"""Row images as text: one JSON object, whose values are the JSON tokens of the message, unchanged."""
+"""Read and write row images as text: one JSON object, whose values are the JSON tokens of the message, unchanged."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -31,12 +31,15 @@ def numbers_in(text: str) -> frozenset[str]:
 
 
 def write_image(tokens: Mapping[str, Raw | str | None]) -> str:
-    """Return an image as text, by column name. Tokens of a message stay unchanged; raw values are written as JSON."""
+    """Return the text of an image, whose values are given by column name.
+
+    JSON tokens of a message (Raw) stay unchanged. Raw values (text or None) are written as JSON.
+    """
     return _ENCODER.encode(tokens).decode()
 
 
 def keys_in(images: Sequence[str], keys: tuple[str, ...]) -> list[bytes]:
-    """Return the key of each image, as `key_text` writes it, in UTF-8. Only the key columns are read."""
+    """Return the key of each row image, as `key_text` writes it, in UTF-8. `keys` are the names of the key columns."""
     decoder = images_decoder(keys, frozenset(keys))
     if decoder is None:
         return [key_text(read_image(image), keys).encode() for image in images]
@@ -49,10 +52,11 @@ def keys_in(images: Sequence[str], keys: tuple[str, ...]) -> list[bytes]:
 def images_decoder(
     names: tuple[str, ...], as_tokens: frozenset[str]
 ) -> "msgspec.json.Decoder[list[msgspec.Struct]] | None":
-    """Return a decoder of a JSON array of images that reads only these columns, into fields `column_0`, `column_1` ….
+    """Return a decoder of a JSON array of images that reads only the columns `names`.
 
-    Columns of `as_tokens` are read as tokens. Other columns must be text or null. Return None if a name occurs twice,
-    or has a character that JSON must escape: msgspec cannot read such names.
+    The decoder returns objects with the fields `column_0`, `column_1` …, in the order of `names`. Columns of
+    `as_tokens` are read as JSON tokens. Other columns must be text or null. Return None if a name occurs twice, or has
+    a character that JSON must escape: msgspec cannot read such names.
     """
     if len(set(names)) < len(names) or any(_ESCAPED.search(name) for name in names):
         return None

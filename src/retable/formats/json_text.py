@@ -38,8 +38,8 @@ def read_json(
 ) -> _T:
     """Read one strict JSON document as the decoder's type. Malformed or TooLarge say what is wrong and where.
 
-    `unread` returns the values that the decoder leaves as Raw in fields of the type; a missing value is UNSET. With
-    `unread`, the check for strict JSON is fast. The caller must check every other Raw with `check_shared`.
+    `unread` returns the values that the decoder left as Raw (JSON bytes that it did not parse); a missing value is
+    UNSET. With `unread`, the check for strict JSON is fast. The caller must check every other Raw with `check_shared`.
     """
     value = value.removeprefix(BYTE_ORDER_MARK)
     try:
@@ -59,7 +59,10 @@ def check_strict(value: bytes) -> None:
 
 
 def check_shared(part: bytes) -> None:
-    """Raise Malformed or TooLarge if a part of a message is not strict JSON. Equal parts are checked once."""
+    """Raise Malformed or TooLarge if the bytes of a part of a message are not strict JSON.
+
+    The result is cached, because many messages share equal parts, such as a schema.
+    """
     if len(part) > _LONG_PART:
         check_strict(part)
     else:
@@ -67,7 +70,7 @@ def check_shared(part: bytes) -> None:
 
 
 def check_json(text: str) -> None:
-    """Raise Malformed or TooLarge if the text is not strict JSON. Slower than `_is_plain`, but with the reason."""
+    """Raise Malformed or TooLarge, with the reason, if the text is not strict JSON. Slower than `check_strict`."""
     if not text.strip(" \t\r\n"):
         raise Malformed("the message is empty")
     if not _is_shallow(text):
@@ -79,7 +82,7 @@ def check_json(text: str) -> None:
     except json.JSONDecodeError as error:
         raise Malformed(f"the text is not JSON: {error.msg}", place=f"character {error.pos}") from error
     except UnicodeEncodeError as error:
-        raise Malformed("a string contains half of a surrogate pair, which is not a character") from error
+        raise Malformed("a string contains half of a UTF-16 surrogate pair, which is not a character") from error
 
 
 def _utf8(value: bytes) -> str:
@@ -154,9 +157,9 @@ def _brackets(text: str) -> bytes:
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     document = dict(pairs)
     if len(pairs) > MAX_NAMES:
-        raise TooLarge(f"an object has {len(pairs)} names; the maximum is {MAX_NAMES}")
+        raise TooLarge(f"a JSON object has {len(pairs)} names; the maximum is {MAX_NAMES}")
     if max(map(len, document), default=0) > MAX_NAME_LENGTH:
-        raise TooLarge(f"a name is longer than {MAX_NAME_LENGTH} characters")
+        raise TooLarge(f"a name in a JSON object is longer than {MAX_NAME_LENGTH} characters")
     if len(document) != len(pairs):
         name = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise Malformed(f"the name {name[:100]!r} occurs twice in one object", place=name[:100])

@@ -47,7 +47,7 @@ CANNOT_TELL = (
 DRAFTS: tuple[dict[str, str], ...] = ({"model": "hbase"}, {})
 
 ROW = "ROW"
-"""The key column of every table of the HBase interface."""
+"""The name of the key column in every table of Lindorm's HBase interface."""
 
 _OPS: dict[str, Op] = {"c": "INSERT", "u": "UPDATE", "d": "DELETE", "r": "READ"}
 _FILLED = frozenset({("c", False, True), ("r", False, True), ("u", True, True), ("u", False, True), ("d", True, False)})
@@ -125,7 +125,7 @@ _SCHEMA = msgspec.json.Decoder(_Schema | None)
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message: one row."""
+    """Decode one message of Lindorm to one event, a row change. `context` has the settings of the source."""
     if message.value is None:
         raise Malformed("the message has no value; Lindorm writes a value in every message")
     envelope = read_json(message.value, _ENVELOPE, _UNREAD)
@@ -173,7 +173,7 @@ def _operation(op_raw: str, before: _Row | None, after: _Row | None, name: Table
         raise UnknownOperation(reason, place="payload.op", table=name)
     if (op_raw, before is not None, after is not None) not in _FILLED:
         images = " and ".join(image for image, row in (("before", before), ("after", after)) if row is not None) or "no"
-        text = f"{op_raw} is not valid with {images} image: c and r have `after`, d has `before`, u at least `after`"
+        text = f"{op_raw} is not valid with {images} image: c and r need `after`, d needs `before`, u at least `after`"
         raise Malformed(text, place="payload", table=name)
     return op
 
@@ -215,7 +215,7 @@ def _check_columns(
     """Raise BadValue if a row has a column that the schema part lacks. A column that a row lacks was deleted: NULL."""
     for row in rows:
         if unknown := row.keys() - schema_part.types.keys():
-            text = f"the column {min(unknown)[:100]!r} of the row is not in the schema part, which must name them all"
+            text = f"the column {min(unknown)[:100]!r} of the row is not in the schema part of the message"
             raise BadValue(text, place="schema", table=name, keys=_touched(rows, keys))
 
 

@@ -90,7 +90,10 @@ _PART = "pk."
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message: one row, a statement, or the begin or end of a bootstrap."""
+    """Decode one message of Maxwell to one event: a row change, a statement, or the begin or end of a bootstrap.
+
+    A bootstrap is Maxwell's copy of a whole table. `context` has the settings of the source.
+    """
     if message.value is None:
         raise Malformed("the message has no value; Maxwell writes a value in every message")
     envelope = read_json(message.value, _ENVELOPE, _UNREAD)
@@ -98,7 +101,10 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     if op is not None:
         return [_row_change(envelope, op, message, context)]
     if envelope.type not in _STATEMENTS | _NOTES:
-        raise UnknownOperation(f"`type` is {envelope.type[:40]!r}, which is not a type of Maxwell", place="type")
+        raise UnknownOperation(
+            f"`type` is {envelope.type[:40]!r}, which is not a type of Maxwell, such as insert or table-alter",
+            place="type",
+        )
     return [_other(envelope, message, context)]
 
 
@@ -205,20 +211,26 @@ def _positive(milliseconds: int) -> int | None:
 
 
 def encoding(wire_type: str | None) -> Encoding:
-    """Return the encoding of values. Messages contain no types, and bytes are base64."""
+    """Return the encoding of values, which is the same for all columns: messages contain no types, bytes are base64."""
     return Untyped(base64=True)
 
 
 def default_type(wire_type: str) -> None:
-    """Return no type: a column is text until a statement, a dump or the settings declare its type."""
+    """Return None, because messages contain no types.
+
+    A column is text until a statement, a dump or the settings declare its type.
+    """
 
 
 def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Return the encoding of values of a declared type. Source: the classes of Maxwell's `schema.columndef`."""
+    """Return the encoding in which Maxwell writes values of the type `declared`; without it, return `encoding`.
+
+    Source: the classes of Maxwell's `schema.columndef`.
+    """
     if declared is None:
         return encoding
     if base_type(declared) in SHAPES:
-        text_only = 'Maxwell writes it as well-known text; set types = { column = "string" } to keep the text'
+        text_only = 'Maxwell writes a geometry as well-known text; set types = { column = "string" } to keep the text'
         return Text() if gold.kind == "string" else Unread(text_only)
     match declared_encoding_of(declared, rules.system):
         case Octets(length):
@@ -226,7 +238,7 @@ def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, 
         case LabelSet(labels):
             return LabelArray(labels)
         case Bits(int(width)) if width > _SOUND_BITS:
-            return Unread("Maxwell writes wrong numbers for a BIT of more than 31 bits")
+            return Unread("Maxwell writes wrong numbers for a BIT column of more than 31 bits")
         case Instant():
             return Instant("UTC")
         case Untyped():

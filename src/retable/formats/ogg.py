@@ -74,7 +74,7 @@ _MESSAGE, _UNREAD = msgspec.json.Decoder(_Message), attrgetter("unread")
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message: one operation."""
+    """Decode one message of GoldenGate to one event, an operation. `context` has the settings of the source."""
     if message.value is None:
         raise Malformed("the message has no value; GoldenGate writes a value in every message")
     found, options = read_json(message.value, _MESSAGE, _UNREAD), OggOptions.of(context.options)
@@ -207,12 +207,15 @@ def _problems(
 
 
 def encoding(wire_type: str | None) -> Encoding:
-    """Return the encoding of values. Messages contain no types, and bytes are base64."""
+    """Return the encoding of values, which is the same for all columns: messages contain no types, bytes are base64."""
     return Untyped(base64=True)
 
 
 def default_type(wire_type: str) -> None:
-    """Return no type: a column is text until a dump or the settings declare its type."""
+    """Return None, because messages contain no types.
+
+    A column is text until a dump or the settings declare its type.
+    """
 
 
 FORMAT = Format(

@@ -1,4 +1,4 @@
-"""The settings of a source that only its format reads."""
+"""The settings of a source that only its message format reads."""
 
 import ast
 import difflib
@@ -15,7 +15,7 @@ from retable.printable import printable
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean …?` with the known name that is nearest to `name`, or an empty text if none is near."""
+    """Return `; did you mean …?` with the name in `known` that is most like `name`, or an empty text if none is."""
     near = difflib.get_close_matches(name, known, 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
@@ -59,7 +59,10 @@ class FormatOptions(BaseModel, frozen=True, extra="forbid"):
 
     @classmethod
     def of(cls, options: object) -> Self:
-        """Return options of this class as they are, and the defaults for None or `NO_OPTIONS`. Else raise TypeError."""
+        """Return `options` if they are of this class, or the defaults if they are None or `NO_OPTIONS`.
+
+        Raise TypeError for options of another format.
+        """
         if isinstance(options, cls):
             return options
         if options is not None and options != NO_OPTIONS:

@@ -1,4 +1,4 @@
-"""Convert values of row images to values of gold columns: exactly, or with an error.
+"""Convert raw values (values as messages write them) to values of gold columns: exactly, or with an error.
 
 A format says which encoding the values of a type have (`Format.encoding`). The conversion of each encoding is defined
 once for all formats, in `retable.values`.
@@ -53,12 +53,12 @@ _SHOWN = 80
 def value_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None = None
 ) -> Callable[[str | None], Value]:
-    """Return a function that converts raw values of one column to values of its gold type; None becomes None.
+    """Return a function that converts raw values of one column to values of its type in gold. A null is None in both.
 
-    `wire_type` is the type of the column in the message, None if the message names none. `declared` is its type in a
-    statement, which decides what the message does not say. A date becomes days since 1970, a timestamp microseconds
-    since 1970. The function raises BadValue if the gold type cannot hold the value exactly. It raises ZeroDate for a
-    date with a zero in it, if `zero_date` of the rules is `hold`.
+    `wire_type` is the type of the column in the message, or None if the message names no type. `declared` is its type
+    in a statement, which decides what the message does not say. A date becomes days since 1970, a timestamp
+    microseconds since 1970. The function raises BadValue if the gold type cannot hold the value exactly. It raises
+    ZeroDate for a date with a zero in it, if `zero_date` of the rules is `hold`.
     """
     encoding = value_encoding(source_format, wire_type, gold, rules, declared)
     return read_value_of(encoding, wire_type or declared, gold, rules)
@@ -67,7 +67,10 @@ def value_reader(
 def value_encoding(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> Encoding:
-    """Return the encoding of a column, by its type in the message and its type in a statement (None: it has none)."""
+    """Return the encoding of a column's raw values.
+
+    `wire_type` is the type in the message, `declared` the type in a statement; each is None if it is not known.
+    """
     if wire_type is not None and is_baseline(wire_type):
         return baseline_encoding(wire_type)
     known = find_format(source_format)
@@ -77,9 +80,10 @@ def value_encoding(
 def number_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> Callable[[str | None], Value] | None:
-    """Return a function that reads JSON numbers, for a column whose other values are decimals in base64.
+    """Return a function that reads values that are JSON numbers, for a column of decimals in base64.
 
-    Return None if the message names the type of the column, or if its values are not decimals in base64.
+    A producer can write such decimals as numbers, too. Return None if the values are not decimals in base64, or if the
+    message names the type of the column: the type then shows which of the two it is.
     """
     encoding = value_encoding(source_format, wire_type, gold, rules, declared)
     if wire_type is not None or not isinstance(encoding, Unscaled):
@@ -88,10 +92,10 @@ def number_reader(
 
 
 def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:
-    """Return a function that reads the default value of a column, which is text of its statement.
+    """Return a function that reads the default value of a column from the text in its statement.
 
-    So the encoding of messages does not matter. Points in time are in the `time_zone` of the source, not in the zone
-    of the producer that writes the messages.
+    `declared` is the type in the statement. The encoding of messages does not matter. Points in time are in the
+    `time_zone` of the source, not in the zone of the producer that writes the messages.
     """
     return read_value_of(
         declared_encoding_of(declared, rules.system), declared, gold, replace(rules, timestamp_zone=rules.time_zone)
@@ -133,9 +137,9 @@ def _bad_value(raw_value: str, wire_type: str | None, gold: GoldType, error: Exc
     shown = repr(raw_value) if len(raw_value) <= _SHOWN else f"{raw_value[:_SHOWN]!r}…"
     match error:
         case UnicodeEncodeError():
-            reason = "it has a character above U+00FF, so it is not a sequence of bytes"
+            reason = "the text has a character above U+00FF, so its characters are not bytes"
         case UnicodeDecodeError():
-            reason = "its bytes are not UTF-8"
+            reason = "the bytes of the value are not UTF-8"
         case _:
             reason = str(error)
     return BadValue(

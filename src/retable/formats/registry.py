@@ -51,7 +51,7 @@ FORMATS: Mapping[str, Format] = _Formats()
 
 @cache
 def option_readers() -> dict[str, tuple[str, ...]]:
-    """Return the name of every option of a format, with the names of the formats that read it."""
+    """Return, for the name of every setting that only some formats read, the names of these formats."""
     options = {name: known.options.model_fields.keys() for name, known in FORMATS.items()}
     return {
         each: tuple(name for name in options if each in options[name]) for found in options.values() for each in found
@@ -59,7 +59,7 @@ def option_readers() -> dict[str, tuple[str, ...]]:
 
 
 def find_format(name: str) -> Format:
-    """Return the format with this name. If there is none, InvalidSetting names the format with the nearest name."""
+    """Return the format with this name. Raise InvalidSetting if there is none; it names the most similar format."""
     if name not in FORMATS:
         hint = nearest(name, FORMATS) or f"; the formats are {', '.join(FORMATS)}"
         raise InvalidSetting(f"no format is called {name!r}{hint}", format=name)
@@ -67,10 +67,10 @@ def find_format(name: str) -> Format:
 
 
 def decode_message(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one whole message. If it cannot be decoded, MessageError gives the reason.
+    """Decode one whole message to its change events. Raise MessageError, with the reason, if this is not possible.
 
-    If one event has a blocking problem, Blocked is raised for the whole message. The facts of Blocked are the problem,
-    the table of that event, and the keys of all rows in the message.
+    If one event has a problem of `BLOCKING_PROBLEMS`, Blocked is raised for the whole message. Its facts are the
+    problem, the table of that event, and the keys of all rows in the message.
     """
     found = find_format(context.source_format)
     if message.container_problem is not None:
@@ -95,7 +95,7 @@ def _blocked(problem: str, event: ChangeEvent, events: list[ChangeEvent]) -> Blo
         if image is not None and touched.keys is not None
     ]
     return Blocked(
-        f"{problem}: {_WORDS.get(problem, 'it cannot be applied')}",
+        f"{problem}: {_WORDS.get(problem, 'the event cannot be applied')}",
         problem=problem,
         place=f"row {event.address.row_index}",
         table=event.table_name,
@@ -106,7 +106,7 @@ def _blocked(problem: str, event: ChangeEvent, events: list[ChangeEvent]) -> Blo
 _WORDS = {
     "TABLE_UNKNOWN": "neither the message nor the settings of the source name its database and table",
     "KEY_NOT_IN_IMAGE": "a key column is not in the row image; check `keys` in the settings of the table",
-    "DIALECT_MISMATCH": "of `data` and `old`, the row is in the field that its dialect does not use for it; "
+    "DIALECT_MISMATCH": "the row is in the wrong one of the fields `data` and `old` for the dialect of the message; "
     "check `canal_dialect` of the source",
     "OLD_DATA_MISALIGNED": "`old` and `data` have different numbers of rows, so that the rows before the change cannot "
     "be matched with the rows after it",

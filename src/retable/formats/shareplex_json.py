@@ -47,7 +47,7 @@ CANNOT_TELL = (
 )
 DRAFTS = ({"database": "unnamed"}, {"database": "unnamed", "table": "unnamed"})
 ROWID = "rowid"
-"""Oracle's address of a row. It is the key of a table if the settings do not name the key."""
+"""The name of the column that has Oracle's address of a row: the key, if the settings do not name a key."""
 
 _OPS: dict[str, tuple[Op, Image | None]] = {
     **dict.fromkeys(("ins", "insert"), ("INSERT", "full")),
@@ -110,7 +110,7 @@ _MESSAGE, _UNREAD = msgspec.json.Decoder(_Message), attrgetter("unread")
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message: exactly one event."""
+    """Decode one message of SharePlex to exactly one event. `context` has the settings of the source."""
     if message.value is None:
         raise Malformed("the message has no value; SharePlex writes a value in every message")
     found = read_json(message.value, _MESSAGE, _UNREAD)
@@ -252,12 +252,18 @@ def _problems(
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Return the encoding of values: text or JSON numbers, without a type. An empty text is null, as in Oracle."""
+    """Return the encoding of values, which is the same for all columns, because messages contain no types.
+
+    Values are text or JSON numbers. An empty text is null, as in Oracle.
+    """
     return EmptyIsNull()
 
 
 def default_type(wire_type: str) -> None:
-    """Return no type: a column is text until the settings or an imported schema declare its type."""
+    """Return None, because messages contain no types.
+
+    A column is text until the settings or an imported schema declare its type.
+    """
 
 
 FORMAT = Format(

@@ -1,4 +1,5 @@
-"""What blocks single tables: holds, suspect rows, pending halves of updates, quarantine over its budget."""
+"""Finds what blocks the watermark of single tables: holds, suspect rows, updates of which only one of two messages has
+arrived, quarantine over its budget."""
 
 import json
 from collections import Counter, defaultdict
@@ -34,7 +35,7 @@ from retable.schema_history.shards.parts import source_part
 from retable.settings.sources import SourceSettings
 
 ACCEPT_ROWS = "accept-rows"
-"""The action by which a person confirms that rows of gold are right."""
+"""The name of the action with which a person confirms that rows of gold are right."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Before = Callable[[str], Watermarks]
@@ -43,10 +44,11 @@ Before = Callable[[str], Watermarks]
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """Counts of the messages and rows of one source that are in quarantine and not accepted.
+    """The counts of one source's messages and rows that are in quarantine and that no person accepted as lost.
 
-    `counts` has, by window, the count of each source table. The key None counts messages and rows without a table
-    name. `landed` has, by window, the number of landed messages. It is filled only if the budget has a share.
+    `counts` has, for each window, the count of each source table. The key None counts messages and rows without a table
+    name. `landed` has, for each window, the number of landed messages (messages in bronze). It is empty unless the
+    setting `quarantine_budget` is a share of these messages.
     """
 
     counts: Mapping[str, Counter[TableName | None]]
@@ -61,9 +63,10 @@ def read_blockers(
     quarantine: Quarantine,
     before: Before,
 ) -> dict[str, list[Blocker]]:
-    """Return the blockers of these tables of one source, by gold name. Each table has an entry, which may be empty.
+    """Return the blockers of each gold table, by gold name. A table without a blocker has an empty list.
 
-    `moved` describes rows that the current settings send to a different table than the table that has them.
+    `states` are the states of the gold tables, by gold name. `moved` describes rows that the current settings send to
+    another table than the table that has them. `before` returns the source's watermarks before a window.
     """
     unfinished = read_unfinished(lake, source.name)
     suspects = open_suspects(lake, source)
@@ -201,7 +204,10 @@ def _pending(lake: Lake, source: SourceSettings, gold: str, state: GoldState, be
 
 
 def open_halves(lake: Lake, source: str, state: GoldState) -> dict[str, str]:
-    """Return the window of each pending half of an update, by sequence. Halves that a person accepted are left out."""
+    """Return the updates of a table of which only one of two messages has arrived, and that no person accepted.
+
+    The keys are the sequences (positions in the source's log) of these messages, the values their windows.
+    """
     if not state.pending:
         return {}
     accepted = {action.target for action in read_actions(lake, source) if action.action == ACCEPT_ROWS}
@@ -209,13 +215,19 @@ def open_halves(lake: Lake, source: str, state: GoldState) -> dict[str, str]:
 
 
 def half_of(state: GoldState, sequence: str) -> str:
-    """Return the name of a pending half of an update, as the `target` of an action has it."""
+    """Return the name of a pending half (the one message of an update that has arrived) for a person's decision.
+
+    `sequence` is the position of that message. The field `target` of a recorded action has this name.
+    """
     return f"{state.identity} half {sequence}"
 
 
 # --- quarantine --------------------------------------------------------------------------------------------------
 def read_quarantine(lake: Lake, source: SourceSettings) -> Quarantine:
-    """Count what is in quarantine and not accepted. If the budget has a share, also count the landed messages."""
+    """Count the messages and rows in quarantine that no person accepted.
+
+    If the setting `quarantine_budget` is a share, also count the landed messages of each window.
+    """
     rows = read_open(lake, source.name)
     counts: dict[str, Counter[TableName | None]] = defaultdict(Counter)
     for row in rows.group_by(rows.column_names).aggregate([([], "count_all")]).to_pylist():
@@ -230,7 +242,7 @@ def read_quarantine(lake: Lake, source: SourceSettings) -> Quarantine:
 
 
 def beyond_budget(lake: Lake, source: SourceSettings) -> int:
-    """Return how much is in quarantine in windows that exceed the budget for at least one table."""
+    """Return the number of quarantined messages and rows, only of windows over the budget of at least one table."""
     quarantine = read_quarantine(lake, source)
     return sum(
         counts.total()
@@ -255,10 +267,10 @@ def _quarantined(
 
 
 def read_unpublished(lake: Lake, source: SourceSettings, quarantine: Quarantine, before: Before) -> list[Blocker]:
-    """Return the blocker of the source itself, or nothing if there is none.
+    """Return the blocker of the source itself, or an empty list if there is no such blocker.
 
-    It is the first window that exceeds the budget for a table that gold never had. The settings include this table, so
-    the source is not complete without it. The blocker does not concern the other tables of the source.
+    A source is blocked at its first window in which quarantine exceeds the budget for a table that gold never had. The
+    settings include this table, so the source is not complete without it. Other tables of the source are not blocked.
     """
     if not quarantine.counts:
         return []
@@ -289,7 +301,10 @@ def _beyond(source: SourceSettings, what: str, window: str, gold: str | None) ->
 
 
 def names_ever(lake: Lake, source: str) -> dict[str, set[TableName]]:
-    """Return all names that each table of a source was ever recorded with in `ops.tables`, by the table's identity."""
+    """Return all names that each table of a source ever had in `ops.tables`.
+
+    The keys are the tables' identities, which stay the same when a table is renamed.
+    """
     names: dict[str, set[TableName]] = defaultdict(set)
     for row in scan(lake, lake.find("ops.tables"), source=source).to_pylist():
         names[row["identity"]].add(TableName(row["database"], row["schema"], row["table"]))

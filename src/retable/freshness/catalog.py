@@ -1,4 +1,7 @@
-"""Read the facts about freshness through pyiceberg, and write watermark records to `ops.watermarks`."""
+"""Reads the facts that decide how complete tables are, and writes watermark records to `ops.watermarks`.
+
+It uses pyiceberg, so it needs no Spark.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -29,16 +32,20 @@ from retable.settings.sources import SourceSettings
 
 
 def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade) -> Verdict:
-    """Return the verdict on these names. A name is a gold table, or a source, which means all of its tables.
+    """Return whether all of these tables are complete through a time, and if not, why.
 
-    `through` is the source time that must be complete, `lowest` the lowest grade of evidence that counts. Raise
-    NotFound if a name is neither a gold table nor a source.
+    A name in `names` is a gold table, or a source, which means all of its tables. `through` is the source time up to
+    which the tables must be complete, `lowest` the lowest grade of evidence that counts. NotFound if a name is neither
+    a gold table nor a source.
     """
     return judge(_asked_facts(lake, names), through, lowest)
 
 
 def ask_why(lake: Lake, name: str, through: datetime, lowest: Grade) -> tuple[Verdict, list[Cause]]:
-    """Return the verdict on a gold table, or on all tables of a source, and all other causes."""
+    """Return the verdict on a gold table, or on all tables of a source, as `ask` does, and all other causes.
+
+    The verdict has only one cause. The other causes also make these tables late.
+    """
     facts = _asked_facts(lake, [name])
     verdict = judge(facts, through, lowest)
     return verdict, other_causes(facts, verdict, lowest)
@@ -54,19 +61,25 @@ def _asked_facts(lake: Lake, names: Iterable[str]) -> list[SourceFacts]:
 
 
 def read_line(lake: Lake, source: SourceSettings) -> SourceLine:
-    """Return how far a source is processed and proven. This reads no gold table, so it costs less than a verdict."""
+    """Return how far a source is processed, and the watermarks that its evidence proves.
+
+    This reads no gold table, so it costs less than a verdict.
+    """
     return read_progress(lake, source).line
 
 
 def source_of(lake: Lake, name: str) -> SourceSettings:
-    """Return the source of a gold table, or the source with this name. Raise NotFound if there is none."""
+    """Return the settings of a source. `name` is the name of the source, or of one of its gold tables.
+
+    NotFound if there is no such source or table.
+    """
     if "." not in name:
         return lake.settings.source(name)
     source = _fed_by(lake, name)
     if source not in lake.settings.sources:
         raise NotFound(
-            f"{name} came from the source {source}, which is not in the settings any more: the table stays as it is; "
-            f"to continue it, add `[sources.{source}]` to the settings again",
+            f"the table {name} came from the source {source}, which is not in the settings any more, so the table gets "
+            f"no more changes; to continue it, add `[sources.{source}]` to the settings again",
             table=name,
             source=source,
         )
@@ -74,12 +87,15 @@ def source_of(lake: Lake, name: str) -> SourceSettings:
 
 
 def read_facts(lake: Lake, source: SourceSettings, tables: Mapping[str, GoldState]) -> SourceFacts:
-    """Read all facts for a verdict on a source and on these gold tables of the source."""
+    """Read the facts from which `judge` decides whether a source and its gold tables are complete.
+
+    `tables` are the states of the gold tables to judge, by gold name.
+    """
     return _facts(lake, source, read_progress(lake, source), tables)
 
 
 def tables_of(lake: Lake, source: str) -> dict[str, GoldState]:
-    """Return the recorded state of each gold table of a source, by gold name."""
+    """Return the state of each gold table of a source that `ops.tables` records, by gold name."""
     states: dict[str, GoldState] = {}
     for row in read_tables(lake, source):
         state = _recorded_state(lake, row)
@@ -89,10 +105,11 @@ def tables_of(lake: Lake, source: str) -> dict[str, GoldState]:
 
 
 def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
-    """Append the new watermark records of a source and its tables in one commit. Return the facts for the records.
+    """Append the new watermark records of a source and its tables to `ops.watermarks`, in one commit.
 
-    Retable never withdraws a watermark: a new record has a watermark only if it is later. Nothing is recorded while a
-    window was decoded again and waits for its replay.
+    Return the facts from which the records were made. A new record has a watermark only if it is later than the
+    recorded one, so a watermark never goes back. Nothing is recorded while a window was decoded again and waits for its
+    replay. `now` is the time of the records.
     """
     progress = read_progress(lake, source)
     states = tables_of(lake, source.name)
@@ -110,10 +127,11 @@ def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
 
 
 def reached_at(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade) -> dict[str, str | None]:
-    """Return, by source, the first window whose consistent cut has all changes of these tables before `through`.
+    """Return, for each source of these names, the window whose consistent cut has all changes before `through`.
 
-    A window is proven if nothing blocked any of these tables up to the window. If no window is proven, it is None.
-    `lowest` is the lowest grade of evidence that counts.
+    A consistent cut is one snapshot of every gold table. A name is a gold table, or a source, which means all of its
+    tables. The result is the first such window, or None if the tables are not yet complete through that time. `lowest`
+    is the lowest grade of evidence that counts.
     """
     return {
         source.name: _reached_at(lake, source, tables or [*_taken(lake, source)], through, lowest)
@@ -246,6 +264,7 @@ def _again(source: str, window: str) -> Cause:
 
 
 def reaches(line: SourceLine, lowest: Grade, through: datetime) -> bool:
+    """Return whether evidence of the grade `lowest` or better proves that a source is complete through a time."""
     reached = line.watermarks.get(lowest)
     return reached is not None and reached >= through
 

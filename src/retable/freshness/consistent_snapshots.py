@@ -1,4 +1,4 @@
-"""Find the consistent cut that has all replays up to a window. Pure, so that it can be tested as a law."""
+"""Finds the consistent cut (one snapshot of every gold table) that has all replays up to a window. No I/O."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -8,10 +8,13 @@ from itertools import accumulate
 def first_whole(window: str, last: str, cuts: Sequence[str], replays: Iterable[tuple[str, str]]) -> str:
     """Return the first window, from `window` on, whose consistent cut has the rows of all replays up to that window.
 
-    If there is none, return `last`. A run always writes the cut of the last replayed window, whichever windows it
-    replays. So the rows of a released table, or of a window that was replayed again, are in no earlier cut. `cuts` are
-    the windows that have a cut, in order. `replays` are pairs of a window and the first cut that has the window's rows.
-    For a window without a cut, the cut before it is used.
+    - `last`: the last replayed window, which is returned if there is no such window.
+    - `cuts`: the windows that have a consistent cut (one snapshot of every gold table), in order. For a window without
+      a cut, the cut before it is used.
+    - `replays`: for each replay, the pair of its window and the first cut that has its rows.
+
+    A run always writes the cut of the last replayed window, whichever windows it replays. So the rows of a released
+    table, or of a window that was replayed again, are in no earlier cut.
     """
     ordered = sorted(replays)
     windows, holding = [name for name, _ in ordered], [*accumulate((cut for _, cut in ordered), max)]

@@ -1,7 +1,7 @@
-"""Find rows that gold lacks although each window is replayed: lost positions, and rows that the settings left out.
+"""Finds rows that gold lacks although each window is replayed.
 
-A watermark record without a blocker proves that its table lacks nothing up to the record's window. So only later
-windows are read.
+Their positions were lost before Retable read them, or the settings left the rows out. A watermark record without a
+blocker proves that its table lacks nothing up to the record's window. So only later windows are read.
 """
 
 from collections import defaultdict
@@ -22,14 +22,17 @@ from retable.model.window import PartitionRange, Window, window_start
 from retable.settings.sources import SourceSettings
 
 ACCEPT_LOSS = "accept-loss"
-"""The action by which a person confirms that lost positions held no change of a table. Its target is a `Loss.of`."""
+"""The name of the action with which a person confirms that lost positions held no change of a table.
+
+The action's target is the result of `Loss.of`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Positions of the queue that were lost before Retable recorded or landed `window`; `positions` is their number.
+    """A gap in a source: `positions` offsets that were lost before Retable recorded or landed the window `window`.
 
-    A table that started again in the source epoch `whole`, or in a later source epoch, lacks none of these positions.
+    `whole` is a source epoch (first number of a position): a table that started again in this epoch or later lacks none
+    of these offsets.
     """
 
     window: str
@@ -37,7 +40,7 @@ class Loss:
     whole: int
 
     def of(self, state: GoldState) -> str:
-        """Return the name of this loss for one table, as the `target` of an action has it."""
+        """Return the name of this loss for one table, which the field `target` of a person's recorded action has."""
         return f"{self.window}/{state.identity}"
 
 
@@ -48,10 +51,11 @@ def read_gaps(
     free_until: Callable[[str], str],
     before: Before,
 ) -> dict[str, list[Blocker]]:
-    """Return the blockers of these tables, by gold name. The settings must include the tables.
+    """Return, by gold name, the blockers of tables that lack lost rows or rows that the settings left out.
 
-    `free_until` takes a gold name. It returns the window of the table's last watermark record without a blocker, or ""
-    if there is no such record.
+    `states` are the states of the tables, by gold name; the settings must include the tables. `free_until` takes a gold
+    name. It returns the window of the table's last watermark record without a blocker, or "" if there is no such
+    record. `before` returns the source's watermarks before a window.
     """
     if not states:
         return {}
@@ -75,16 +79,20 @@ def read_gaps(
 def open_losses(
     lake: Lake, source: SourceSettings, gold: str, state: GoldState, free_until: Callable[[str], str]
 ) -> list[Loss]:
-    """Return the losses that block a table, oldest first. `free_until` is the same function as for `read_gaps`."""
+    """Return the losses (gaps of lost positions) that block a table, oldest first.
+
+    `free_until` is the same function as for `read_gaps`.
+    """
     since = {gold: free_until(gold)}
     return _open(lake, source, {gold: state}, since)[gold]
 
 
 def find_losses(windows: Iterable[Window], ledger: Iterable[LedgerRow]) -> list[Loss]:
-    """Return the positions in a window, or between two windows, that were never landed. `windows` are in order.
+    """Return the losses: positions in a window, or between two windows, that were never landed.
 
-    Retable accepts such a loss if the source epoch was raised. If a topic was deleted and created again, positions
-    between its windows cannot be counted and are left out.
+    `windows` are in order, and `ledger` has the rows about their landing. Retable accepts such a loss if a person
+    raised `source_epoch`. If a topic was deleted and created again, positions between its windows cannot be counted and
+    are left out.
     """
     unlanded = {row.window: row.counts.get("lost", 0) for row in ledger if row.stage == "land" and row.table is None}
     ends: dict[tuple[str, int], PartitionRange] = {}

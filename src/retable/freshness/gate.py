@@ -1,4 +1,4 @@
-"""Judge facts, without I/O: is a table complete through a time, and if not, what is the one cause?"""
+"""Decides, without I/O, whether a table is complete through a source time, and if not, what the main cause is."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,9 +33,10 @@ _UNDONE: Mapping[Stage, CauseCode] = {"land": "NOT_LANDED", "decode": "NOT_DECOD
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a table or a source is not complete: a code that does not change, a reason, and the next step for a person.
+    """Why a table or a source is not complete: a fixed code, a reason in words, and the next step for a person.
 
-    `table`, `partition` and `window` say where the cause is. After the source time `since`, nothing is proven.
+    `table` (a gold name), `partition` (as `topic/0`) and `window` say where the cause is; each is None if the cause is
+    not limited to it. After the source time `since`, nothing is proven; it is None if this time is not known.
     """
 
     code: CauseCode
@@ -49,10 +50,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """A cause that stops the watermark of one table, although the watermark of its source may be later.
+    """A cause that stops the watermark of one table, although the watermark of the table's source may be later.
 
     `before` has the source's watermarks up to the window before the blocker; they stay valid for the table. `until` is
-    the source time of the blocker, if gold has all older changes of the table. Then the table is complete up to it.
+    the source time at which the table is blocked, if gold has all older changes of the table; otherwise it is None.
     """
 
     cause: Cause
@@ -62,7 +63,7 @@ class Blocker:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """The first window of a source that has a stage which is not done, and this stage."""
+    """The first window of a source that is not fully processed, and its first stage that is not done."""
 
     window: str
     stage: Stage
@@ -72,12 +73,15 @@ class Stuck:
 class SourceFacts:
     """All facts for a verdict on tables of one source.
 
-    `line` says how far every stage is done. `stuck` is the next window, if it is recorded. `recorded` is the end of the
-    last recorded window. If `ordered` is true, the evidence of one partition counts for all partitions. `ahead` counts,
-    by partition, the timestamps of the line's last window that are ahead of the clock. `blockers` has an entry for
-    every requested table, by gold name. `own` has the blockers of the source itself. It is empty unless the whole
-    source was requested. `paused` is the reason if the settings pause the source. If `topic_a_table` is true, each
-    table has its own topic, and a canary row proves only its own table.
+    - `line`: how far the source is replayed: its last window whose stages are all done, and the time that the messages
+      up to this window prove.
+    - `stuck`: the window after it, if that is recorded. `recorded`: the end of the last recorded window.
+    - `ordered`: whether the evidence of one Kafka partition counts for all partitions.
+    - `ahead`: for each partition, how many timestamps in the window of `line` are ahead of the clock.
+    - `blockers`: the blockers of every requested table, by gold name.
+    - `own`: the blockers of the source itself; empty unless the whole source was requested.
+    - `paused`: why the settings pause the source; None if they do not.
+    - `topic_a_table`: whether each table has its own topic, so that a canary row proves only its own table.
     """
 
     source: str
@@ -94,7 +98,7 @@ class SourceFacts:
 
 @dataclass(frozen=True, slots=True)
 class FreshnessStanding:
-    """The time through which a table or a source is complete, and the best grade of evidence for it.
+    """The source time through which a table or a source is complete, and the best grade of the evidence for this time.
 
     If nothing is proven, both are None.
     """
@@ -105,10 +109,10 @@ class FreshnessStanding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether all requested tables are complete through a time.
+    """The answer to the question whether all requested tables are complete through the source time `through`.
 
-    `name` is the table or source with the earliest watermark, `standing` its watermark. `cause` says why it is late. If
-    everything is complete, `cause` is None.
+    `name` is the table or source with the earliest watermark, and `standing` has this watermark. `cause` says why it is
+    earlier than `through`; it is None if all tables are complete.
     """
 
     name: str
@@ -118,11 +122,12 @@ class Verdict:
 
     @property
     def is_fresh(self) -> bool:
+        """Whether all requested tables are complete through the time."""
         return self.cause is None
 
     @property
     def words(self) -> str:
-        """The verdict in words. If the verdict is late, the next step follows the reason after `; `."""
+        """The verdict as a sentence. If a table is late, it ends with the reason, `; ` and the next step."""
         how_far = "nothing is proven yet"
         if self.standing.watermark is not None:
             how_far = f"complete through {format_time(self.standing.watermark)} ({self.standing.grade})"
@@ -133,9 +138,10 @@ class Verdict:
 
 
 def judge(facts: Sequence[SourceFacts], through: datetime, lowest: Grade) -> Verdict:
-    """Return one verdict on all tables of these facts. A source is judged too if it has no table, or its own blocker.
+    """Return one verdict on all tables in `facts`: that of the table with the earliest watermark.
 
-    `through` is the source time that must be complete. `lowest` is the lowest grade of evidence that counts.
+    A source itself is judged too, if it has no table or its own blocker. `through` is the source time up to which the
+    tables must be complete. `lowest` is the lowest grade of evidence that counts.
     """
     asked = [(each, table) for each in facts for table in _names(each)]
     assert asked
@@ -164,9 +170,9 @@ def standing_of(facts: SourceFacts, table: str | None, lowest: Grade) -> Freshne
 
 
 def cause_of(facts: SourceFacts, table: str | None, through: datetime, lowest: Grade) -> Cause:
-    """Return the cause that has to end first, before the table can be complete through the time `through`.
+    """Return the main cause why a table is not complete through a time: the cause that must be removed first.
 
-    If `table` is None, it is the cause for the source itself.
+    If `table` is None, it is the cause for the source itself. `lowest` is the lowest grade of evidence that counts.
     """
     blocking = [each for each in _blockers(facts, table) if _blocks(facts, each, lowest)]
     if blocking:
@@ -175,7 +181,7 @@ def cause_of(facts: SourceFacts, table: str | None, through: datetime, lowest: G
 
 
 def other_causes(facts: Sequence[SourceFacts], verdict: Verdict, lowest: Grade) -> list[Cause]:
-    """Return all causes why tables or sources of these facts are late, each once, without the cause of the verdict."""
+    """Return all other causes why tables or sources in `facts` are late, each once, without the verdict's cause."""
     found: list[Cause] = []
     for each in facts:
         for table in _names(each):

@@ -1,4 +1,7 @@
-"""Combine late tables into incidents, one for each cause. It closes when none of its tables is late. No I/O."""
+"""Combines late tables into incidents, one for each cause. An incident closes when none of its tables is late.
+
+No I/O.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +13,9 @@ from retable.ledger.incidents import Incident
 
 Event = Literal["late", "recovered", "unwatched"]
 PATIENCE = timedelta(minutes=10)
-"""After this time, a notification that was claimed but not sent can be claimed again: its process has died."""
+"""How long a process may take to send a notification that it claimed (reserved for itself).
+
+After this time the process counts as dead, and another process may claim and send the notification."""
 
 _BEHIND = ("UNREAD:", "UNDONE:")
 _SEVERITIES = ("info", "warning", "error", "critical")
@@ -19,11 +24,11 @@ _SEVERITIES = ("info", "warning", "error", "critical")
 def judge_incidents(
     known: Sequence[Incident], late: Sequence[LateTable], watched: Mapping[str, Collection[str]], now: datetime
 ) -> list[Incident]:
-    """Return the new and the changed incidents. `known` are the recorded incidents, `late` what is late now.
+    """Return the new incidents, and the incidents that changed. `known` are the recorded incidents.
 
-    `watched` has, for each inspected source, its names with an SLA. A name is the source, or `source/table`. A name
-    that lost its SLA is removed from its incident. An incident without a name becomes `unwatched`, not closed. An
-    incident closes only if all of its sources were inspected.
+    `late` are the tables that are late now. `watched` has, for each inspected source, the names that have an SLA. A
+    name is the source, or `source/table`. A name that lost its SLA is removed from its incident. An incident without
+    names becomes `unwatched`, not closed. An incident closes only if all of its sources were inspected.
 
     A source that is behind keeps one incident while it catches up, even if the unfinished stage changes. A name that is
     late by a new cause is added to the incident of that cause. The old incident closes only when none of its names is
@@ -40,9 +45,10 @@ def judge_incidents(
 
 
 def due_to_tell(incident: Incident, notifiers: Iterable[str], now: datetime) -> list[tuple[Event, str]]:
-    """Return the notifications to send: pairs of event and notifier that were neither sent nor recently claimed.
+    """Return the notifications to send about an incident: pairs of event and notifier.
 
-    The end of an incident is sent only to notifiers that got its start.
+    Left out are notifications that were sent, or that another process has claimed (reserved for itself) within the last
+    ten minutes. The end of an incident is sent only to notifiers that got its start.
     """
     if incident.state == "open":
         wanted: list[tuple[Event, str]] = [("late", notifier) for notifier in notifiers]
@@ -58,6 +64,7 @@ def due_to_tell(incident: Incident, notifiers: Iterable[str], now: datetime) -> 
 
 
 def claim_key(event: Event, notifier: str) -> str:
+    """Return the key of a notification in the fields `claimed` and `told` of an incident."""
     return f"{event}:{notifier}"
 
 

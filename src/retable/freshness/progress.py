@@ -1,4 +1,7 @@
-"""Read how far a source is processed and proven. Only windows after its newest watermark record are read."""
+"""Reads how far a source is processed, and which watermarks this proves.
+
+Only the windows after the source's newest watermark record are read.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -23,13 +26,15 @@ _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
 @dataclass(frozen=True, slots=True)
 class SourceProgress:
-    """How far a source is processed and proven.
+    """How far a source is processed, and which watermarks this proves. `read_progress` makes it.
 
-    `lines` has the line of the last watermark record, then one line for each window that was replayed later.
-    `promised` is the time at which the first line was recorded, None if there is no watermark record. `stuck` is the
-    first window with an unfinished stage. `recorded` is the end of the last recorded window. `ahead` counts, by
-    partition, the timestamps of the last line's window that are ahead of the clock. `tables` has the watermark records
-    of tables.
+    - `lines`: how complete the source is after each window: first by the last watermark record, then after each window
+      that was replayed later.
+    - `promised`: when that watermark record was written; None if there is no record.
+    - `stuck`: the first window with an unfinished stage; None if there is no such window.
+    - `recorded`: the end of the last recorded window.
+    - `ahead`: for each Kafka partition, how many timestamps of the last line's window are ahead of the clock.
+    - `tables`: the watermark records of single tables.
     """
 
     lines: tuple[SourceLine, ...]
@@ -41,15 +46,19 @@ class SourceProgress:
 
     @property
     def line(self) -> SourceLine:
+        """How complete the source is now, after the last window whose stages are all done."""
         return self.lines[-1]
 
     def free_until(self, table: str) -> str:
-        """Return the last window through which nothing blocked a table, or "" if there is none."""
+        """Return the last window up to which nothing blocked the gold table, or "" if there is no such window."""
         return self.tables.free_until(table, self.lines[0].window)
 
 
 def read_progress(lake: Lake, source: SourceSettings) -> SourceProgress:
-    """Read the newest watermark record of a source and continue it over the later windows whose stages are all done."""
+    """Read how far a source is processed.
+
+    Start at the source's newest watermark record, and add the later windows up to the first with an unfinished stage.
+    """
     last = last_promised(lake, source.name)
     newest = [] if last is None else read_watermarks(lake, source.name, of_tables=False, window=last)
     tables = TablePromises(read_watermarks(lake, source.name, of_tables=True))
@@ -90,7 +99,10 @@ def _tells_of_rows(row: EvidenceRow) -> bool:
 
 
 def watermarks_before(lake: Lake, source: SourceSettings, progress: SourceProgress, window: str) -> Watermarks:
-    """Return the watermarks of a source up to the window before `window`, from memory or from the watermark record."""
+    """Return the watermarks of a source up to the window before `window`.
+
+    They come from `progress`, or from `ops.watermarks` if `progress` does not have that window.
+    """
     name = window_name(window_start(window) - source.every)
     if progress.line.window is None or name >= progress.line.window:
         return progress.line.watermarks
@@ -102,7 +114,7 @@ def watermarks_before(lake: Lake, source: SourceSettings, progress: SourceProgre
 
 
 def decoded_anew(lake: Lake, source: str, progress: SourceProgress) -> str | None:
-    """Return the first window whose content in silver changed and that was not replayed since. None if there is none.
+    """Return the first window whose rows in silver changed after its replay; None if there is no such window.
 
     Watermarks are recorded only while there is no such window, so only windows that were written after the last record
     are checked. Silver is read because it changes before any other record of the window.

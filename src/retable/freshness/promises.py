@@ -1,4 +1,4 @@
-"""The watermark records of single tables, as in ops.watermarks. No I/O.
+"""Interprets the watermark records of single tables, as in ops.watermarks. No I/O.
 
 A record is valid until the next record of the same table. If `because` is None, nothing blocked the table. Then the
 table is as complete as its source in each later window and gets no further record. So unblocked tables add no rows.
@@ -28,7 +28,7 @@ class TablePromises:
         return table in self._rows and self._rows[table][-1].because is None
 
     def free_until(self, table: str, last: str | None) -> str:
-        """Return the last window through which nothing blocked a table, or "" if there is none.
+        """Return the last window up to which nothing blocked a table, or "" if there is no such window.
 
         `last` is the window of the source's last watermark record.
         """
@@ -37,7 +37,10 @@ class TablePromises:
         return max((row.window for row in self._rows.get(table, ()) if row.because is None), default="")
 
     def watermarks(self, table: str) -> dict[Grade, datetime]:
-        """Return the watermarks in a table's records, by grade. If nothing blocks it, it may be more complete."""
+        """Return the latest watermark of each grade in the records of a table.
+
+        If nothing blocks the table, the watermark of its source counts, which may be later.
+        """
         found: dict[Grade, datetime] = {}
         for row in self._rows.get(table, ()):
             if row.watermark is not None:
@@ -45,9 +48,10 @@ class TablePromises:
         return found
 
     def first_through(self, table: str, through: datetime, grade: Grade, source: Iterable[str]) -> str | None:
-        """Return the first window in which the table is complete through a time by evidence of this grade, or None.
+        """Return the first window after which a table is complete through a time by evidence of this grade.
 
-        `source` has, in order, the windows in which the source itself is complete through that time.
+        `source` has, in order, the windows after which the source itself is complete through that time. Return None if
+        there is no such window.
         """
         mine, proven = self._rows.get(table, []), list(source)
         for at, row in enumerate(mine):
@@ -61,8 +65,9 @@ class TablePromises:
         return None
 
     def next_rows(self, facts: SourceFacts, last: SourceLine, now: datetime) -> list[WatermarkRow]:
-        """Return the records to write for tables when their source continues from `last`, the line recorded before.
+        """Return the watermark records to write for single tables. `now` is the time of the records.
 
+        `facts` has what is proven and blocked now; `last` is how complete the source was at its last watermark record.
         A table that is newly blocked gets records for `last`, and records for the line of `facts`.
         """
         rows: list[WatermarkRow] = []

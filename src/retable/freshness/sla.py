@@ -1,4 +1,4 @@
-"""Find tables and sources that are late by their SLA, from the current watermarks."""
+"""Finds tables and sources that are late by the settings `sla`, from the current watermarks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,10 +18,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateTable:
-    """A table that is not complete through the time of its SLA.
+    """A table that is not complete through the time that its SLA requires.
 
-    If `table` is None, it is a source without tables, or a source that lacks a table. `due` is the time at which the
-    first missing window should have been complete. `key` names the cause: it is equal for the same cause.
+    - `table`: the gold name. If it is None, the source itself is late: it has no tables, or lacks a table.
+    - `key`: names the cause; late tables with the same cause have the same key.
+    - `due`: the time at which the first missing window should have been complete.
+    - `severity`, `owner`, `notify`: the settings of the table or its source.
     """
 
     source: str
@@ -35,35 +37,49 @@ class LateTable:
 
     @property
     def name(self) -> str:
+        """The name in incidents: `source/table`, or the source if `table` is None."""
         return _name(self.source, self.table)
 
     @property
     def cause(self) -> Cause:
+        """The main cause why the table is late."""
         assert self.verdict.cause is not None
         return self.verdict.cause
 
 
 @dataclass(frozen=True, slots=True)
 class SlaInspection:
-    """The result of `inspect_sla`: the late tables of a source, and the names of everything in it that has an SLA."""
+    """The result of `inspect_sla`: the late tables of a source, and the names of all inspected tables.
+
+    A name in `watched` is the source, or `source/table`.
+    """
 
     late: tuple[LateTable, ...] = ()
     watched: frozenset[str] = frozenset()
 
 
 def due_through(now: datetime, sla: timedelta, every: timedelta) -> datetime:
-    """Return the end of the newest window that the SLA requires to be complete now. A window is `every` long."""
+    """Return the end of the newest window that must be complete at the time `now`.
+
+    `sla` is the time that a window may take after its end, and `every` the length of a window.
+    """
     ended = now - sla
     return ended - (ended - _EPOCH) % every
 
 
 def find_late(lake: Lake, source: Source, now: datetime) -> list[LateTable]:
-    """Return the late tables of a source. A table without an SLA, or left out by the settings, is not late."""
+    """Return the tables of a source that are late at the time `now`.
+
+    A table without an SLA, or a table that the settings leave out, is never late.
+    """
     return [*inspect_sla(lake, source, now).late]
 
 
 def inspect_sla(lake: Lake, source: Source, now: datetime) -> SlaInspection:
-    """Return the late tables of a source, and what was inspected: also the source itself, if a table has an SLA."""
+    """Return the tables of a source that are late at the time `now`, and the names of all inspected tables.
+
+    The source itself is inspected too, if a table has an SLA. If nothing has an SLA, the result is empty.
+    """
     tables = {
         gold: state for gold, state in tables_of(lake, source.name).items() if feeds(lake.settings, source, state)
     }
@@ -125,7 +141,7 @@ def _late(
 
 
 def key_of(source: Source, cause: Cause) -> str:
-    """Return the key of a cause. Late tables whose causes have the same key share one notification."""
+    """Return the key of a cause of lateness. Late tables whose causes have the same key share one notification."""
     match cause.code:
         case "BASELINE" | "HELD" | "SUSPECT" | "PENDING" | "MAIN_MOVED" | "MOVED":
             return f"{cause.code}:{source.name}/{cause.table}"
@@ -142,5 +158,5 @@ def key_of(source: Source, cause: Cause) -> str:
 
 
 def place_of(source: Source) -> str:
-    """Return the location of a source's messages: brokers or a folder. Sources of one broker fail together."""
+    """Return the location of a source's messages: the brokers, or the folder. Sources of one location fail together."""
     return source.bootstrap if source.kind == "kafka" else str(source.path)

@@ -1,4 +1,4 @@
-"""Compute how far a source is proven, window by window. Pure, so that its laws can be tested.
+"""Computes the watermarks of a source (the source times up to which it is complete), window by window. No I/O.
 
 Evidence with the timestamp T proves that all changes of its Kafka partition before T came earlier in the partition.
 Windows take positions in order. So if the window of the evidence and all earlier windows are replayed, gold has all
@@ -14,33 +14,37 @@ from retable.model.evidence import GRADES, Grade, accepted
 from retable.model.window import PartitionRange, Window
 
 Watermarks = Mapping[Grade, datetime]
-"""Watermarks by the lowest grade of evidence that they accept. A weaker grade gives a later watermark."""
+"""The watermark for each lowest grade of evidence that is accepted. A weaker grade gives the same or a later one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamps:
-    """The latest timestamp of each grade of evidence in one partition. A grade without evidence is None."""
+    """The latest timestamp of each grade of evidence in one Kafka partition; None for a grade without evidence."""
 
     heartbeat: datetime | None = None
     canary: datetime | None = None
     row: datetime | None = None
 
     def best(self, lowest: Grade) -> datetime | None:
-        """Return the latest timestamp of this or a better grade. `drained` has no timestamp, so rows are used."""
+        """Return the latest timestamp of the grade `lowest` or a better grade; None if there is no such evidence.
+
+        The grade `drained` has no timestamp in a partition, so the better grades decide.
+        """
         stamps = {"heartbeat": self.heartbeat, "canary": self.canary, "row": self.row, "drained": None}
         return max((at for grade in accepted(lowest) if (at := stamps[grade]) is not None), default=None)
 
     def joined(self, row: EvidenceRow) -> "Stamps":
+        """Return the later timestamp of each grade: of this object or of `row`."""
         return Stamps(_later(self.heartbeat, row.heartbeat), _later(self.canary, row.canary), _later(self.row, row.row))
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """How far a source is proven, up to the window `window`. All stages of this and all earlier windows are done.
+    """How complete a source is after the window `window`. All stages of this window and all earlier windows are done.
 
-    Before the first window, `window` is None. `partitions` has, by `topic/partition`, each partition with evidence in
-    the newest source epoch. It also has each older partition that the first window of this epoch contains. An older
-    partition has no timestamp until new evidence comes. All other partitions are removed.
+    Before the first window, `window` is None. `epoch` is the newest source epoch (first number of positions).
+    `partitions` has, by `topic/partition`, each Kafka partition with evidence in this epoch, and each older partition
+    that the first window of this epoch contains. An older partition has no timestamp until new evidence comes.
     """
 
     window: str | None = None
@@ -49,7 +53,7 @@ class SourceLine:
     watermarks: Watermarks = field(default_factory=dict)
 
     def extended(self, window: Window, evidence: Iterable[EvidenceRow], ordered: bool) -> "SourceLine":
-        """Return the line extended by the next window, with the window's evidence.
+        """Return how complete the source is after the next window, from the evidence of that window.
 
         If `ordered` is true, the evidence of one partition counts for all partitions (docs/formats.md). A watermark
         never goes back, even if a partition is added or has no new messages.
@@ -68,7 +72,7 @@ class SourceLine:
         return replace(line, watermarks={grade: at for grade, at in marks.items() if at is not None})
 
     def without(self, names: Collection[str]) -> "SourceLine":
-        """Return the line without these partitions, so that its watermark does not wait for them."""
+        """Return a copy without these partitions (`topic/partition`), so that no watermark waits for them."""
         return replace(self, partitions={name: each for name, each in self.partitions.items() if name not in names})
 
     def _standing(self, window: Window) -> Mapping[str, Stamps]:
@@ -77,9 +81,10 @@ class SourceLine:
         return {name: Stamps() for name in self.partitions if name in there}
 
     def proven(self, lowest: Grade, ordered: bool) -> datetime | None:
-        """Return the time that the evidence of all partitions proves together, or None if it proves nothing.
+        """Return the source time that the evidence of all partitions proves together, or None if it proves nothing.
 
-        It is the latest timestamp if the partitions are `ordered`, else the earliest. Then every partition needs one.
+        If `ordered` is true, it is the latest timestamp of any partition. Otherwise it is the earliest, and every
+        partition needs a timestamp. `lowest` is the lowest grade of evidence that counts.
         """
         stamps = [each.best(lowest) for each in self.partitions.values()]
         known = [at for at in stamps if at is not None]
@@ -90,7 +95,8 @@ class SourceLine:
     def silent(self, lowest: Grade, through: datetime, ordered: bool) -> list[tuple[str, datetime | None]]:
         """Return the partitions without evidence of the time `through` or later, each with its last timestamp.
 
-        The earliest timestamp comes first. If the partitions are `ordered`, return only the partition with the latest.
+        The partition with the earliest timestamp comes first. If `ordered` is true, the evidence of one partition
+        counts for all, so return only the partition with the latest timestamp.
         """
         last = sorted(
             ((name, stamps.best(lowest)) for name, stamps in self.partitions.items()),
@@ -101,16 +107,23 @@ class SourceLine:
 
 
 def drained(window: Window) -> datetime | None:
-    """Return the end of a window that was recorded after its end, so that it has all messages before it. Else None."""
+    """Return the end of a window if the window was recorded after its end, so that it has all earlier messages.
+
+    Otherwise return None.
+    """
     return window.end if window.recorded_at >= window.end else None
 
 
 def partition_name(of: EvidenceRow | PartitionRange) -> str:
+    """Return the name of the Kafka partition of a record or range, as `topic/0`."""
     return f"{of.topic}/{of.partition}"
 
 
 def to_rows(source: str, line: SourceLine, now: datetime) -> list[WatermarkRow]:
-    """Return the rows of ops.watermarks for a line, one row for each grade. `now` is the time of the record."""
+    """Return the rows of ops.watermarks that record how complete a source is, one row for each grade.
+
+    `now` is the time of the record.
+    """
     assert line.window is not None
     return [
         WatermarkRow(
@@ -129,10 +142,10 @@ def to_rows(source: str, line: SourceLine, now: datetime) -> list[WatermarkRow]:
 
 
 def from_rows(rows: Sequence[WatermarkRow]) -> SourceLine:
-    """Make the line again from its rows of ops.watermarks.
+    """Return how complete a source was, from one watermark record: the rows that `to_rows` made, one for each grade.
 
-    A row has the best timestamp of its grade or a better grade, so weaker grades may get it too. This changes no
-    watermark.
+    A row has the best timestamp of its grade or a better grade, so a weaker grade may now have this timestamp too. This
+    changes no watermark.
     """
     by_grade = {row.grade: row for row in rows}
     some = rows[0]

@@ -1,1 +1,1 @@
-"""Read and write the Iceberg tables of gold, and keep their state, names and columns."""
+"""Gold, the Iceberg tables with the result: read and write their rows, and keep their state, names and columns."""

@@ -1,4 +1,7 @@
-"""Find gold tables that the catalog has lost, or that have an unreadable file, and make holds for them."""
+"""Find gold tables that the catalog has lost, or that have an unreadable file, and make their holds.
+
+A hold stops the replay of one table and says why.
+"""
 
 import json
 from collections.abc import Iterable
@@ -20,7 +23,8 @@ REMEDY_DAMAGED = (
     "retable hold release TABLE --retry --reason ..."
 )
 METADATA = "DAMAGED_METADATA"
-"""Code of the hold of a table with unreadable metadata. It is stored in ops.tables, as the table cannot be written."""
+"""Code of the hold of a table with unreadable metadata. Such a hold is stored in ops.tables, because the gold table,
+which stores other holds in its properties, cannot be written."""
 REMEDY_METADATA = (
     "retable recover, or put the file back from a copy of the lake; then: retable rebuild TABLE --reason ..."
 )
@@ -33,7 +37,7 @@ LOST = Hold(
     "retable rebuild TABLE --reason ... builds it again from silver; if its files still exist, "
     "retable recover puts it back, then: retable hold release TABLE --retry --reason ...",
 )
-"""The hold of a table that is in ops.tables but no longer in the catalog. It may be stored in ops.tables, too."""
+"""The hold of a table that is in ops.tables but no longer in the catalog. The hold may be stored in ops.tables, too."""
 LACKS_COMMITS = Hold(
     METADATA,
     "the newest metadata file was damaged, so the file before it is used: the last commits of the table are missing",
@@ -42,22 +46,24 @@ LACKS_COMMITS = Hold(
     None,
     "retable rebuild TABLE --reason ...",
 )
+"""The hold of a table that `retable recover` put into the catalog with an older metadata file."""
 
 
 def damaged_hold(error: DamagedFile) -> Hold:
-    """Return the hold of a table with a damaged file. The table keeps its present state and takes no more changes."""
+    """Return the hold of a table with a damaged file. A table with this hold keeps its rows and gets no new changes."""
     return Hold(DAMAGED, without_remedy(error), None, None, None, REMEDY_DAMAGED)
 
 
 def rows_by_name(rows: Iterable[TableRow]) -> dict[str, TableRow]:
-    """Return the rows of ops.tables by gold name. If a dropped and a live table have one name, use the live table."""
+    """Return rows of ops.tables by gold name. If a dropped and a live table have the same name, use the live table."""
     return {row.gold: row for row in sorted(rows, key=lambda row: row.state != "dropped")}
 
 
 def unread_state(row: TableRow, error: DamagedFile) -> GoldState:
     """Return the state of a table whose metadata cannot be read, from its row in ops.tables. The state is "held".
 
-    Raise `error` again for a gold table of several source tables: only its metadata names these source tables.
+    `error` is the error of the metadata. It is raised again if several source tables go into the gold table, because
+    only the metadata names these source tables.
     """
     if is_sharded(row.identity):
         raise error
@@ -66,10 +72,10 @@ def unread_state(row: TableRow, error: DamagedFile) -> GoldState:
 
 
 def lost_state(row: TableRow, *, is_fed: bool) -> GoldState | None:
-    """Return the state of a table that is in ops.tables but not in the catalog.
+    """Return the state of a table that has a `row` in ops.tables but is not in the catalog. The state is "held".
 
-    Return None if the table need not exist: the source dropped it, or the settings no longer include it (`is_fed` is
-    False).
+    `is_fed` says whether the settings still include the table. Return None if the table need not exist: the source
+    dropped it, or the settings no longer include it.
     """
     if row.state == "dropped" or not is_fed:
         return None
@@ -77,32 +83,33 @@ def lost_state(row: TableRow, *, is_fed: bool) -> GoldState | None:
 
 
 def recorded_hold(row: TableRow | None) -> Hold | None:
-    """Return the hold in ops.tables, if it is for a lost table or for damaged metadata. Otherwise return None."""
+    """Return the hold in a row of ops.tables, if it is of a lost table or damaged metadata. Otherwise return None."""
     hold = None if row is None or row.hold is None else parse_hold(json.loads(row.hold))
     return hold if hold is not None and hold.code in (METADATA, LOST.code) else None
 
 
 def with_recorded_hold(state: GoldState, row: TableRow | None) -> GoldState:
-    """Return the state of a table with the hold that ops.tables has for it (`recorded_hold`), if there is one.
+    """Return the state of a table, with the hold that its row in ops.tables has (`recorded_hold`), if there is one.
 
-    A hold that the state already has stays.
+    If the state already has a hold, return it unchanged.
     """
     hold = recorded_hold(row)
     return state if hold is None or state.hold is not None else replace(state, state="held", hold=hold)
 
 
 def is_of_lists(error: DamagedFile) -> bool:
-    """Return whether the damaged file is a manifest or a manifest list.
+    """Return whether the damaged file that `error` names is a manifest or a manifest list.
 
-    Without this file, Iceberg can neither find nor delete rows of the table.
+    Without such a file, Iceberg can neither find nor delete rows of the table.
     """
     return str(error.facts.get("path", "")).endswith(".avro")
 
 
 def find_damage(lake: Lake, name: str, failure: Exception) -> DamagedFile | None:
-    """Return the damaged file of the table `name` that caused a failure, or None if the failure has another cause.
+    """Return the error of the damaged file of the table `name` that caused `failure`, a Python or Java exception.
 
-    Many Java errors do not name the damaged file. In that case all files of the table are read to find it.
+    Return None if the failure has another cause. Many Java exceptions do not name the damaged file. In that case all
+    files of the table are read to find it.
     """
     translated = _translated(lake, failure)
     if isinstance(translated, RetableError) and not isinstance(translated, DamagedFile):
@@ -123,7 +130,7 @@ def find_damage(lake: Lake, name: str, failure: Exception) -> DamagedFile | None
 
 
 def damaged_window(lake: Lake, source: str, error: DamagedFile) -> str | None:
-    """Return the window that a damaged file of silver belongs to. Return None if the file is not in silver."""
+    """Return the window of the silver file that `error` names as damaged, or None if the file is not in silver."""
     found = find_damage(lake, name := f"silver.{source}", error)
     if found is None:
         return None

@@ -25,12 +25,13 @@ class RowsMissing(RewriteNeeded):
 
 @dataclass(frozen=True, slots=True)
 class Evolution:
-    """The steps that change gold's present columns into the final ones.
+    """The steps that change the present columns of a gold table into the final columns.
 
-    The first steps expand the table: drop `leftovers` (columns that a killed run left), make `adds` under temporary
-    names, and do `promotions` of types. A reader then sees at most extra columns that are null. The last steps contract
-    it: `drops` are names of columns to drop, `renames` are pairs of present and new name, and `order` is the final
-    order of present names (empty if it stays). `physical` gives each final column's name between the two.
+    The first steps expand the table: drop `leftovers` (columns that a killed run left), add the columns `adds` under
+    temporary names, and do the type promotions `promotions` (name and new type). A reader then sees at most extra
+    columns that are null. The last steps contract the table: drop the columns `drops`, do the `renames` (present and
+    new name), and put the columns into `order` (present names; empty if the order stays). `physical` has the name of
+    each final column after the first and before the last steps.
     """
 
     adds: tuple[tuple[str, Column], ...]
@@ -61,14 +62,14 @@ def plan_evolution(
     names: dict[str, str],
     by_name: bool = False,
 ) -> Evolution:
-    """Plan the steps from the `present` columns of gold to the `final` ones.
+    """Plan the steps from the `present` columns of a gold table to the `final` columns.
 
-    `known` are gold's columns as recorded in its state; they connect Iceberg fields with column identities. `names`
-    gives the gold name by identity. Set `by_name` for a rebuild: all rows are written again, so a field may be reused
-    for a column of another identity that has the same name and a type that fits.
+    `known` are the columns in the table's recorded state; they say which Iceberg field has which column identity.
+    `names` has the final gold names by column identity. Set `by_name` for a rebuild: all rows are written again, so a
+    field may be reused for a column of another identity that has the same name and a type that fits.
 
-    Raise LateChange if gold has another type for a column, and only a rebuild can change it. Raise RewriteNeeded if the
-    change of type loses no value, or if a new column takes the values of a column that gold has.
+    Raise LateChange if a column has another type in gold and only a rebuild can change it. Raise RewriteNeeded if rows
+    must be written again: the change of type loses no value, or a new column takes the values of a column of gold.
     """
     fields = {field_id: (name, kind) for field_id, name, kind in present}
     field_of = {column.id: column.field_id for column in known if column.field_id in fields}
@@ -82,8 +83,8 @@ def plan_evolution(
                 anew.append(f"{name} from {kind} to {column.type}")
             elif not by_name:
                 raise LateChange(
-                    f"column {column.name!r} has the type {column.type} after its statements, but the gold column "
-                    f"{name!r} is {kind}, and Iceberg cannot convert it"
+                    f"column {column.name!r} has the type {column.type} after its DDL statements, but the gold column "
+                    f"{name!r} has the type {kind}, and Iceberg cannot convert it"
                 )
             del field_of[column.id]
     if anew:

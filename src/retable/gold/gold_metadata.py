@@ -15,7 +15,7 @@ _HAS_DEFAULTS = 3
 
 
 def state_of(metadata: TableMetadata) -> GoldState | None:
-    """Return the state in a table's properties, with `is_set_back`. Return None if Retable did not create the table."""
+    """Return the state of a gold table from its Iceberg metadata. Return None if Retable did not create the table."""
     state = from_properties(metadata.properties)
     return None if state is None else replace(state, is_set_back=_is_set_back(metadata))
 
@@ -73,9 +73,9 @@ class GoldMetadata:
         return [(field.field_id, field.name, parse_gold_type(str(field.field_type))) for field in fields]
 
     def parting(self) -> set[str]:
-        """Return the columns of all present and former partition specs.
+        """Return the names of the columns that the present or a former partition spec uses.
 
-        If such a column is dropped, Spark can no longer write the table.
+        If one of these columns is dropped, Spark can no longer write the table.
         """
         schema = self._metadata.schema()
         ids = {field.source_id for spec in self._metadata.partition_specs for field in spec.fields}

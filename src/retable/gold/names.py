@@ -51,14 +51,15 @@ def gold_namespace(lake: LakeSettings, table: TableName) -> str:
 
 
 def gold_table(lake: LakeSettings, table: TableName) -> str:
-    """Return the gold name of a source table, such as `gold_shop.orders`. Commands take this name as TABLE."""
+    """Return the gold name of a source table, such as `gold_shop.orders`. It is the argument TABLE of commands."""
     return f"{gold_namespace(lake, table)}.{gold_column(table.table, lake.case)}"
 
 
 def gold_column(spelling: str, case: Case = "lower") -> str:
-    """Return the gold name of a source column. Databases, schemas and tables are named by the same rule.
+    """Return the gold name of a source column (`spelling`). Databases, schemas and tables are named by the same rule.
 
-    If `case` is "lower", two names that differ only by case get the same gold name, unless they get a suffix.
+    If `case` is "lower", the name is in lower case, so two names that differ only by case get the same gold name. They
+    get different names only if the rules of this module add a suffix to them.
     """
     if spelling in _ROW_IDS:
         return _ROW_ID

@@ -1,4 +1,4 @@
-"""Read gold with pyiceberg, without a JVM, so that reading starts fast and works in any process."""
+"""Read gold tables and their states with pyiceberg, without a JVM, so that reading starts fast in any process."""
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,7 +26,10 @@ MOST_IN_ORDER = 1_000_000
 """`read_rows_in_order` sorts a table in memory if it has at most this many rows."""
 
 SHADOW = "shadow_"
-"""A shadow's source name is this prefix and the name of its source. The tables of a shadow are not gold."""
+"""Prefix of the source name of a shadow (tables that are built again next to gold, to compare them).
+
+The name of the shadow's source follows it. The tables of a shadow are not in the lists of gold tables.
+"""
 
 OnDamage = Callable[[DamagedFile], None]
 
@@ -35,7 +38,11 @@ _SYSTEM = frozenset({"bronze", "silver", "statements", "quarantine", "ops"})
 
 @dataclass(frozen=True, slots=True)
 class PublishedColumn:
-    """A column that a reader of gold sees. `source_name` and `source_type` are written as in the source."""
+    """A column that a reader of gold sees. `name` and `type` are those of gold.
+
+    `source_name` and `source_type` are as in the source. `default` is the text of the value in rows that are older than
+    the column.
+    """
 
     name: str
     type: str
@@ -56,12 +63,12 @@ class PublishedTable:
 
 
 def stop(error: DamagedFile) -> None:
-    """Raise the error. This is the default `damaged` callback of the functions that list gold tables."""
+    """Raise the error of a damaged table. This is the default `damaged` function when gold tables are listed."""
     raise error
 
 
 def list_gold(lake: Lake, damaged: OnDamage = stop) -> list[PublishedTable]:
-    """Return all gold tables with their numbers of rows. `damaged` is called for a table with a damaged file."""
+    """Return all gold tables with their numbers of rows. `damaged` is called with the error of each damaged table."""
     found = []
     for name, table, state in _walk(lake, damaged):
         try:
@@ -74,7 +81,7 @@ def list_gold(lake: Lake, damaged: OnDamage = stop) -> list[PublishedTable]:
 def gold_states(lake: Lake, damaged: OnDamage = stop) -> dict[str, GoldState]:
     """Return the state of each gold table by its name. Only metadata is read.
 
-    `damaged` is called for a table whose metadata cannot be read.
+    `damaged` is called with the error of each table whose metadata cannot be read.
     """
     return {name: state for name, _, state in _walk(lake, damaged)}
 
@@ -82,8 +89,8 @@ def gold_states(lake: Lake, damaged: OnDamage = stop) -> dict[str, GoldState]:
 def known_states(lake: Lake) -> tuple[dict[str, GoldState], list[DamagedFile]]:
     """Return the states of all gold tables by name, and the errors of the tables whose metadata cannot be read.
 
-    The states include tables that the catalog lost and tables that cannot be read, if ops.tables has a row for them.
-    Holds that are recorded in ops.tables are included, too.
+    The result includes tables that the catalog lost and tables that cannot be read, if ops.tables has a row for them.
+    The states have the holds that are recorded only in ops.tables, too.
     """
     unread: list[DamagedFile] = []
     found = gold_states(lake, unread.append)
@@ -99,10 +106,10 @@ def known_states(lake: Lake) -> tuple[dict[str, GoldState], list[DamagedFile]]:
 
 
 def lost_tables(lake: Lake, states: Iterable[GoldState], unread: Iterable[DamagedFile]) -> dict[str, GoldState]:
-    """Return the states of lost tables by name.
+    """Return the states of lost tables by gold name.
 
-    A table is lost if ops.tables has it, but neither `states` (tables that were read) nor `unread` (errors of tables
-    that could not be read) has it.
+    A table is lost if ops.tables has a row for it, but the table is neither in `states` (of the tables that were read)
+    nor named by `unread` (the errors of the tables that could not be read).
     """
     there = {(state.source, state.identity) for state in states}
     named = {str(error.facts.get("table")) for error in unread}
@@ -111,7 +118,7 @@ def lost_tables(lake: Lake, states: Iterable[GoldState], unread: Iterable[Damage
 
 
 def state_of_lost(lake: Lake, row: TableRow) -> GoldState | None:
-    """Return the state of a table that is in ops.tables but not in the catalog.
+    """Return the state of a table that has a `row` in ops.tables but is not in the catalog.
 
     Return None if the table need not exist: the source dropped it, or the settings no longer include it.
     """
@@ -167,10 +174,10 @@ def columns(lake: Lake, name: str) -> tuple[PublishedColumn, ...]:
 
 
 def snapshot_of_cut(lake: Lake, name: str, window: str) -> int | None:
-    """Return the snapshot of a gold table in the newest consistent cut of a window.
+    """Return the snapshot id of a gold table in the newest consistent cut (one snapshot of every table) of a window.
 
-    Return None if the table had no snapshot then. A window without rows has the cut of the window before it. Raise
-    NotReady if the window has no cut, and NotFound if the table was created later.
+    Return None if the table had no snapshot then. If the window has no rows, its cut is the cut of the window before
+    it. Raise NotReady if the window has no cut, and NotFound if the table was created later.
     """
     _, state = find_gold(lake, name)
     cuts = read_cuts(lake, state.source)
@@ -186,10 +193,10 @@ def snapshot_of_cut(lake: Lake, name: str, window: str) -> int | None:
 
 
 def read_cut(lake: Lake, source: str, window: str) -> dict[str, int | None]:
-    """Return the snapshot of each gold table, by name, in the first consistent cut that contains a whole window.
+    """Return a consistent cut: the snapshot id of each gold table by name, after all changes of a window.
 
     Usually this is the window's own cut. If the window was replayed after later windows, it is the cut of a later
-    window. A snapshot is None if the table had no row then.
+    window. A snapshot id is None if the table had no row then. Raise NotReady if there is no such cut.
     """
     cuts = read_cuts(lake, source)
     later = (each for each in cuts.windows if each > window)
@@ -242,7 +249,8 @@ def read_rows(
 ) -> Iterator[pa.RecordBatch]:
     """Return the rows of a gold table, now or in a snapshot, with the columns that the table had then.
 
-    Retable's own columns are returned only if `all_columns` is set. If there is a `limit`, any rows may be returned.
+    Columns of Retable (`_retable_…`) are returned only if `all_columns` is set. `limit` is the maximum number of rows;
+    it is not defined which rows are returned then.
     """
     with explained(lake.settings.lake):
         yield from _scan(lake, name, snapshot_id, limit, all_columns).to_arrow_batch_reader()

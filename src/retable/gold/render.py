@@ -55,7 +55,7 @@ def _written(column: pa.Array | pa.ChunkedArray, write: Callable[[Any], str]) ->
 
 
 def json_text(value: object) -> str:
-    """Return a value as JSON text. Unicode characters that a terminal can show are not escaped."""
+    """Return a value of gold as JSON text. Unicode characters that a terminal can show are not escaped."""
     return printable_json(json.dumps(value, ensure_ascii=False, default=_plain))
 
 

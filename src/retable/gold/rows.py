@@ -35,7 +35,7 @@ def sequence_type(with_part: bool) -> pa.DataType:
 
 
 def to_column(values: Seq[object], kind: GoldType) -> pa.Array:
-    """Return values as an Arrow array. A date is given in days, a timestamp in microseconds, since 1970-01-01."""
+    """Return values as an Arrow array. A date is a number of days, a timestamp of microseconds, since 1970-01-01."""
     stored = _STORED.get(kind.kind)
     if stored is None:
         return pa.array(values, arrow_type(kind))
@@ -43,7 +43,12 @@ def to_column(values: Seq[object], kind: GoldType) -> pa.Array:
 
 
 def to_table(winners: Seq[tuple[Values, Winner]], columns: Seq[tuple[str, GoldType]], with_part: bool) -> pa.Table:
-    """Return rows as an Arrow table, with the sequence column at the end. `columns` are names in the Iceberg table."""
+    """Return new rows of gold as an Arrow table, with the sequence column at the end.
+
+    Each row comes with its `Winner`, which has the sequence (position in the source's order) of the row's last change.
+    `columns` are the columns of the rows, with their names in the Iceberg table. If `with_part` is set, the sequence
+    column also has the source partition.
+    """
     arrays = [to_column([row[i] for row, _ in winners], kind) for i, (_, kind) in enumerate(columns)]
     sequences = [
         {"epoch": w.sequence.epoch, "hi": Decimal(w.sequence.hi), "lo": w.sequence.lo, "part": w.part}
@@ -54,15 +59,15 @@ def to_table(winners: Seq[tuple[Values, Winner]], columns: Seq[tuple[str, GoldTy
 
 
 def to_keys(keys: Seq[Values], columns: Seq[tuple[str, GoldType]]) -> pa.Table:
-    """Return keys, or whole rows, as an Arrow table. `columns` are names in the Iceberg table."""
+    """Return keys, or whole rows, as an Arrow table. `columns` are their columns, named as in the Iceberg table."""
     arrays = [to_column([key[at] for key in keys], kind) for at, (_, kind) in enumerate(columns)]
     return pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
 
 
 def to_values(table: pa.Table) -> list[Values]:
-    """Return each row as a tuple of comparable values.
+    """Return each row as a tuple of values that can be compared with `==`.
 
-    A date is a number of days, a timestamp a number of microseconds. Every NaN is the same object.
+    A date is a number of days, a timestamp a number of microseconds, since 1970-01-01. Every NaN is the same object.
     """
     columns = []
     for column in table.columns:

@@ -23,10 +23,10 @@ KEEP_APPLIED = 400
 
 @dataclass(frozen=True, slots=True)
 class GoldColumn:
-    """A column of gold.
+    """A column of a gold table, as recorded in the table's state.
 
     `id` is its identity in the schema history. `field_id` is Iceberg's id. `name` is its name in the source, and `gold`
-    its name in the gold table.
+    its name in the gold table. `default` is the text of the value in rows that are older than the column.
     """
 
     id: str
@@ -40,11 +40,11 @@ class GoldColumn:
 
 @dataclass(frozen=True, slots=True)
 class RetentionFloor:
-    """The rows of a table that retention dropped from silver.
+    """Says which row events of a table retention dropped from silver.
 
-    `dropped` gives, by source partition, the highest sequence of a dropped row. Silver has all rows above it. `through`
-    is a window number: gold has all rows that arrived up to this window. `partial` says whether some of the dropped
-    rows had only some of their columns.
+    `dropped` has, by source partition, the highest sequence (position in the source's order) of a dropped row. Silver
+    has all rows above it. `through` is the number of a window: gold has all rows that arrived up to this window.
+    `partial` says whether some of the dropped rows had only some of their columns.
     """
 
     dropped: dict[str, Sequence]
@@ -52,17 +52,17 @@ class RetentionFloor:
     partial: bool = False
 
     def covers(self, part: str | None, sequence: Sequence) -> bool:
-        """Return whether retention may have dropped a row above this sequence."""
+        """Return whether retention may have dropped a row of the source partition `part` above this sequence."""
         last = self.dropped.get(part or "")
         return last is not None and sequence < last
 
     def reaches(self, part: str | None, sequence: Sequence) -> bool:
-        """Return whether retention may have dropped a row at or above this sequence."""
+        """Return whether retention may have dropped a row of the partition `part` at or above this sequence."""
         last = self.dropped.get(part or "")
         return last is not None and sequence <= last
 
     def above(self, truncated_at: Sequence | None) -> "RetentionFloor | None":
-        """Return the floor without the dropped rows that are below a truncation point, as these rows do not count.
+        """Return the floor without the dropped rows below the truncation point `truncated_at`: these do not count.
 
         Return None if no other row was dropped. If `truncated_at` is None, the floor stays as it is.
         """
@@ -74,8 +74,8 @@ class RetentionFloor:
 class ShardState:
     """The recorded state of one shard: one of several source tables whose rows go into one gold table.
 
-    `reassigned` contains the shard's columns that are stored in a gold column of another first name, by identity
-    (`retable.schema_history.history.Shard`).
+    `truncated_at` is the shard's last truncation point. `reassigned` has, by identity, the shard's columns that
+    are stored in a gold column of another identity (`retable.schema_history.history.Shard`).
     """
 
     table: TableName
@@ -85,20 +85,25 @@ class ShardState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldState:
-    """The state of one gold table.
+    """The state of one gold table: what a replay must know about the table before it changes it.
 
-    `applied` gives, by window, the identity of the content that was replayed. `high_water` gives the greatest sequence
-    by source partition. `changes` are the positions of the statements that the table's schema is based on, and
-    `horizon` is the number of the last window whose statements were read. `pending` are the halves of updates whose
-    other half has not arrived: the window by sequence. `floor` says which rows silver no longer has; it is None if
-    silver has all rows. `inferred` are the undeclared columns, and `typing` is the digest of the settings that gave
-    them their types. `keys_are_set` says whether the settings name the `keys`. If several source tables go into the
-    gold table, `shards` are these tables by identity. `clashes` then counts the keys that rows of more than one shard
-    have, if readers do not see the shard of a row. For a table without a key, `debts` counts rows that were deleted but
-    never inserted; None means that they were not counted. `gathered` names the gold tables that had rows of this table,
-    with what was replayed into them (`replay.inputs.moved_rows`). The last two fields are not stored. `is_set_back`
-    says that main was rolled back, so that rows are missing. `is_unread` says that the table's metadata is lost or
-    cannot be read, so that only its row in ops.tables is available.
+    `identity` identifies the table under all its names, and `table` is its name in the source. `applied` has, by
+    window, a digest of the replayed rows and settings. `high_water` has, by source partition, the greatest sequence
+    (position of a change) in gold. `truncated_at` is the last truncation point, the position of a TRUNCATE, DROP or
+    CREATE TABLE: older rows do not count.
+
+    `changes` are the positions of the DDL statements that the table's schema results from, and `horizon` is the number
+    of the last window whose statements were read. If the source sends an update as two messages, `pending` has the
+    messages without their second part: the window by sequence. `floor` says which rows retention dropped from silver.
+    `inferred` are the undeclared columns, and `typing` is the digest of the settings that gave them their types.
+    `keys_are_set` says whether the settings name the `keys`. If several source tables go into the gold table, `shards`
+    are these tables by identity. `clashes` then counts the keys that rows of more than one shard have, if readers do
+    not see the shard of a row. For a table without a key, `debts` counts rows that were deleted but never inserted;
+    None means that they were not counted. `gathered` has, by identity, the gold tables that had rows of this table,
+    each with a digest of what was replayed into it (`replay.inputs.moved_rows`).
+
+    The last two fields are not stored. `is_set_back` says that main was rolled back, so that rows are missing.
+    `is_unread` says that the table's metadata is lost or cannot be read, so only its row in ops.tables is known.
     """
 
     source: str
@@ -127,21 +132,21 @@ class GoldState:
 
     @property
     def names(self) -> set[TableName]:
-        """The name of the table, and the names of its shards."""
+        """The recorded source name of the table, and the names of its shards (source tables that go into it)."""
         return {self.table, *(shard.table for shard in self.shards.values())}
 
     def has_shards_of(self, history: TableHistory) -> bool:
-        """Return whether all recorded shards are still in the history, with the same name and reassigned columns."""
+        """Return whether `history` has all recorded shards, with the same names and reassigned columns."""
         now = {each.history.identity: (each.history.name, each.reassigned) for each in history.shards}
         return all(now.get(identity) == (shard.table, shard.reassigned) for identity, shard in self.shards.items())
 
     @property
     def undeclared_shards(self) -> list[TableName]:
-        """The names of the shards that exist without a CREATE TABLE statement."""
+        """The names of the shards (source tables) for which no CREATE TABLE statement is known."""
         return [shard.table for identity, shard in self.shards.items() if identity == f"{shard.table}@base"]
 
     def of_shard(self, table: TableName) -> "GoldState":
-        """Return the state as the state of one shard alone: with its high-water marks, without the shard column."""
+        """Return the state as that of one shard alone: with its high-water marks, without the shard's key column."""
         marks = {
             source_part(part) or "": high_water
             for part, high_water in self.high_water.items()
@@ -152,11 +157,11 @@ class GoldState:
 
     @property
     def missing(self) -> RetentionFloor | None:
-        """The rows above the truncation point that silver no longer has. If None, silver can rebuild the table."""
+        """Says which rows after the truncation point silver no longer has. If None, silver can rebuild the table."""
         return None if self.floor is None else self.floor.above(self.truncated_at)
 
     def with_applied(self, window: str, identity: str) -> "GoldState":
-        """Return the state with this window recorded as replayed. Only the last KEEP_APPLIED windows are kept."""
+        """Return the state with a window added to `applied`, which keeps only the last KEEP_APPLIED windows."""
         applied = {**self.applied, window: identity}
         kept = sorted(applied)[-KEEP_APPLIED:]
         return replace(self, applied={name: applied[name] for name in kept})
@@ -170,7 +175,7 @@ class GoldState:
 
 
 def first_schema_json(with_part: bool) -> str:
-    """Return the Iceberg schema of a new gold table. It has only the sequence column; other columns are added later."""
+    """Return the Iceberg schema of a new gold table: only the sequence column. Other columns are added later."""
     members = [("epoch", "int"), ("hi", "decimal(38,0)"), ("lo", "long")] + ([("part", "string")] if with_part else [])
     fields = [
         {"id": number, "name": name, "required": False, "type": kind}
@@ -182,7 +187,7 @@ def first_schema_json(with_part: bool) -> str:
 
 
 def to_properties(state: GoldState) -> dict[str, str]:
-    """Return a state as table properties. The caller must remove other properties that begin with PREFIX."""
+    """Return a state as table properties. The caller must remove all other properties that begin with PREFIX."""
     table = [state.table.database, state.table.schema, state.table.table]
     properties = {
         "source": state.source,

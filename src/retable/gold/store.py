@@ -1,4 +1,4 @@
-"""The interfaces through which a replay uses rows and tables.
+"""The interfaces through which a replay uses the rows of silver and the tables of gold.
 
 They are implemented with Spark and Iceberg, and in tests in memory.
 """
@@ -23,7 +23,7 @@ from retable.model.sequence import Sequence
 
 @dataclass(frozen=True, slots=True)
 class CurrentRow:
-    """A row of gold, with its sequence and the source partition (`part`) that it came from."""
+    """A row of gold, with the sequence (source position) of its last change and that change's source partition."""
 
     values: Values
     sequence: Sequence
@@ -32,17 +32,17 @@ class CurrentRow:
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """A request for the other halves of updates that came in two messages. `his` are the `hi` of their sequences."""
+    """A request for messages of updates that came as two messages. `his` are the `hi` numbers of their sequences."""
 
     his: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
 class LateKeys:
-    """A request for all events of late keys from the sequence `since` on. Late keys have an event older than gold.
+    """A request for all events of some keys from the sequence `since` on. These keys have an event older than gold.
 
-    `hashes` are the hashes of the late keys, made from the key columns `keys`. An event whose message names other key
-    columns is needed in any case.
+    `hashes` are the hashes of these keys, made from the key columns `keys`. An event whose message names other key
+    columns is always part of the answer.
     """
 
     hashes: frozenset[int]
@@ -56,27 +56,27 @@ R = TypeVar("R")
 
 
 class WindowRows(Protocol):
-    """Row events in the files of silver. The object can be sent to a Spark task, which reads the rows."""
+    """Row events that are in files of silver. The object can be sent to a Spark task, which reads the rows there."""
 
     def counts(self) -> Mapping[TableName, int]:
-        """Return the number of rows by table name, as the messages name the tables."""
+        """Return the number of rows by source table, as the messages name the tables."""
 
     def pieces(self, count: int) -> "list[WindowRows]":
-        """Split the events into about `count` pieces or more. A task has the rows of one piece in memory."""
+        """Split the events into about `count` parts or more. A task can have the rows of one part in memory."""
 
     def read(self, table: TableName, hashes: tuple[int, int] | None = None, without: Collection[str] = ()) -> pa.Table:
-        """Read the rows of a table, without the columns in `without`.
+        """Read the rows of a source table, without the columns in `without`.
 
-        `hashes` is a range of key hashes, first and last, both included. If it is given, read only the rows whose key
-        hash or old key hash is in the range.
+        `hashes` is the first and the last of a range of key hashes. If it is given, read only the rows whose key hash
+        is in the range, or whose hash of the key before the change is in the range.
         """
 
     def read_others(self, tables: Collection[TableName], without: Collection[str] = ()) -> pa.Table:
-        """Read the rows of all tables except `tables`, without the columns in `without`."""
+        """Read the rows of all source tables except `tables`, without the columns in `without`."""
 
 
 class Exchange(Protocol):
-    """A store by which one Spark task passes rows to another. The object can be sent to a task."""
+    """A store by which one Spark task passes rows to another task. The object can be sent to a task."""
 
     def put(self, *parts: pa.Table) -> str:
         """Store tables of rows under a new name, and return the name. Each table (part) can be read separately."""
@@ -91,7 +91,7 @@ class KeyFinder(Protocol):
     """Finds gold's rows by their keys, without Spark. The object can be sent to a task."""
 
     def matching(self, columns: Columns, on: list[int], keys: Seq[Values]) -> list[CurrentRow]:
-        """Return gold's rows whose columns at the indices `on` equal one of `keys`.
+        """Return gold's rows whose values in the columns at the indices `on` equal one of `keys`.
 
         Raise NotHere if only Spark can find these rows.
         """
@@ -104,7 +104,7 @@ class KeyFinder(Protocol):
 
 
 class NotHere(Exception):
-    """Only a Spark job can find the gold rows of some keys."""
+    """Raised by a KeyFinder: only a Spark job can find the gold rows of some keys."""
 
 
 RunTasks = Callable[[Seq[Callable[[], R]]], list[R]]
@@ -135,11 +135,11 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteChange:
-    """A change like RowChange, whose rows are in an exchange, because tasks made them.
+    """A change of a gold table like RowChange, but its rows are in an exchange, because Spark tasks made them.
 
-    `gone` (keys to delete) and `rows` (new rows) are names in the exchange, with row counts. `on` are gold's names of
-    the key columns, and `columns` those of all columns of the new rows. `nulls` are further columns that are null.
-    `edges` has the lowest and highest value of each key column, and NULL if a key is NULL.
+    `gone` (keys to delete) and `rows` (new rows) have names in the exchange, each with its number of rows. `on` are the
+    gold names of the key columns, and `columns` those of all columns of the new rows. `nulls` are further columns, in
+    which all new rows are NULL. `edges` has the lowest and highest value of each key column, and NULL if a key is NULL.
     """
 
     exchange: Exchange
@@ -183,14 +183,14 @@ def with_nulls(rows: pa.Table, nulls: pa.Schema) -> pa.Table:
 class RowStore(Protocol):
     """Reads rows of silver, and reads and deletes rows of gold.
 
-    In its methods, `gold` is a gold table as `namespace.table`, and `names` are table names as messages have them.
+    In its methods, `gold` is a gold table as `namespace.table`, and `names` are source tables as messages name them.
     """
 
     def statements(self, until: str) -> list[RowDict]:
-        """Return the schema events of the windows up to `until`, included."""
+        """Return the schema events (DDL statements) of the windows up to and including the window `until`."""
 
     def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
-        """Return the row events of one window. All columns that are not in `columns` are null."""
+        """Return the row events of one window. Only `columns` are read; all other columns are null."""
 
     def big_window(self, window: str) -> WindowRows | None:
         """Return the row events of a window if they are too many for one process. Otherwise return None."""
@@ -198,13 +198,13 @@ class RowStore(Protocol):
     def big_table(
         self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None
     ) -> WindowRows:
-        """Return the row events of these tables in these windows. Events below `since` may be missing."""
+        """Return the row events of these tables in these windows. Events below the sequence `since` may be missing."""
 
     def run(self, tasks: Seq[Callable[[], R]], are_long: bool = False) -> list[R]:
-        """Run tasks and return their results. If there is much to do, they run in parallel in other processes."""
+        """Run tasks and return their results, if useful in parallel in other processes. `are_long` marks slow tasks."""
 
     def slots(self, are_long: bool = False) -> int:
-        """Return the number of tasks into which rows should be divided. A multiple of it is possible, too."""
+        """Return the number of tasks to divide rows into; a multiple is possible, too. `are_long` is as in `run`."""
 
     def exchange(self, gold: str) -> Exchange:
         """Return the exchange by which tasks that change a gold table pass rows to other tasks."""
@@ -215,35 +215,36 @@ class RowStore(Protocol):
     def table_rows(
         self, until: str, names: Iterable[TableName], needed: LateKeys | Halves | None = None
     ) -> list[RowDict]:
-        """Return the row events of these tables in the windows up to `until`. `needed` limits them, if it is given."""
+        """Return the row events of these tables in the windows up to `until`, or only those that `needed` requests."""
 
     def removals(
         self, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
     ) -> list[RowDict]:
-        """Return the row events, with times, of these tables in the windows `first` to `last`, if `ops` has their kind.
+        """Return the row events of these tables in the windows `first` to `last` whose operation is in `ops`.
 
-        If `of_key` is set, an update is returned only if it changes, or may change, the key of its row.
+        The events have their source times. If `of_key` is set, an update is returned only if it changes the key of its
+        row, or may change it.
         """
 
     def times(self, names: Collection[TableName], until: str) -> list[RowDict]:
-        """Return sequence, partition and source time of the row events of these tables in the windows up to `until`."""
+        """Return sequence, partition and source time of these tables' row events, in the windows up to `until`."""
 
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:
-        """Return gold's rows whose columns at the indices `on` equal one of `keys`. NULL equals NULL."""
+        """Return gold's rows whose values in the columns at the indices `on` equal one of `keys`. NULL equals NULL."""
 
     def of_keys(self, gold: str, columns: list[str], keys: pa.Table) -> pa.Table:
-        """Return these columns of gold's rows that equal a row of `keys` in its columns. NULL equals NULL."""
+        """Return `columns` of gold's rows that equal a row of `keys` in the columns of `keys`. NULL equals NULL."""
 
     def clashes(self, gold: str, branch: str | None, columns: list[str]) -> int:
-        """Count the values of these columns that more than one row has. If `branch` is None, count in main."""
+        """Count the values of these columns that several rows of gold have. If `branch` is None, count in main."""
 
     def delete_all(self, gold: str, branch: str) -> None: ...
 
     def delete_below(self, gold: str, branch: str, truncated_at: Sequence, shard: str | None = None) -> None:
-        """Delete the rows with a sequence below `truncated_at`. If a shard is given, delete only its rows."""
+        """Delete rows with a sequence below `truncated_at`: all, or only those of the source table `shard`."""
 
     def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
-        """Delete the rows that equal a row of `keys` in its columns. NULL equals NULL."""
+        """Delete the rows that equal a row of `keys` in the columns of `keys`. NULL equals NULL."""
 
 
 class GoldMetadata(Protocol):
@@ -276,16 +277,16 @@ class GoldTable(GoldMetadata, Protocol):
         """Return whether Iceberg shows a new column's default in older rows. If not, rows must be written again."""
 
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
-        """Do the steps of `evolution` that expand the table. `defaults` are default values of new columns."""
+        """Do the steps of `evolution` that expand the table. `defaults` has default values by column id."""
 
     def parting(self) -> set[str]:
-        """Return the columns of all present and former partition specs."""
+        """Return the names of the columns that the present or a former partition spec uses."""
 
     def part_by(self, fields: list[tuple[str, PartitionField]]) -> None:
-        """Change the partition spec, so that new files are partitioned by these transforms of these columns."""
+        """Partition new files by these partition fields, each with its column's name in the Iceberg table."""
 
     def replace(self, change: RowChange | RemoteChange, run: RunTasks[object], run_id: str, window: str) -> bool:
-        """Prepare a change without a branch. `publish` makes it visible. `run` is used to run tasks.
+        """Write a change without a branch. `publish` makes it visible. `run` runs Spark tasks.
 
         Return False if a branch is needed instead, because of the table's format or the types of the keys.
         """
@@ -294,7 +295,7 @@ class GoldTable(GoldMetadata, Protocol):
         """Create a branch for this run at main and return its name. Remove the branches of dead runs."""
 
     def append(self, change: RowChange | RemoteChange, run: RunTasks[object], run_id: str, window: str) -> None:
-        """Append the new rows to this run's branch. `run` is used to run tasks."""
+        """Append the new rows to this run's branch. `run` runs Spark tasks."""
 
     def publish(
         self,
@@ -312,7 +313,7 @@ class GoldTable(GoldMetadata, Protocol):
         """
 
     def rebase(self) -> None:
-        """Load main again as the base of this run, and forget the rows that were written for the former base."""
+        """Start this run again from the present main. Rows that it wrote before must be written again."""
 
 
 class GoldCatalog(Protocol):
@@ -338,12 +339,12 @@ class GoldCatalog(Protocol):
         """Return the names of the tables in a namespace."""
 
     def find_damage(self, name: str, failure: Exception) -> DamagedFile | None:
-        """Return the damaged file that caused a table's replay to fail, or None if the failure has another cause."""
+        """Return the error of the damaged file of a table that caused `failure`. Return None for another cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSlot:
-    """The row store and the catalog of one Spark session. Only one thread uses them at a time."""
+    """The row store and the catalog of one Spark session, for one replay of a table at a time."""
 
     rows: RowStore
     catalog: GoldCatalog

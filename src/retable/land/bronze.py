@@ -15,7 +15,10 @@ _HEADER = _TYPES["headers"].value_type
 
 
 def to_batches(messages: Iterable[RawMessage], window: str, landed_at: datetime) -> Iterator[pa.RecordBatch]:
-    """Yield messages as batches of rows of bronze. Each batch is bounded in rows and in bytes."""
+    """Yield messages as batches of rows of bronze. Each batch is limited in rows and in bytes.
+
+    `window` and `landed_at` are values of two columns.
+    """
     held: list[RawMessage] = []
     size = 0
     for message in messages:

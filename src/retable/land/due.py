@@ -14,7 +14,7 @@ NO_KAFKA = "reading Kafka needs the package confluent-kafka: `pip install 'retab
 
 
 def inspect_arrivals(source: Source, now: datetime) -> FoundPositions:
-    """Return the objects of a source now, or its Kafka partitions with their offsets."""
+    """Return what a source contains now: its objects, or its Kafka partitions with their offsets."""
     if isinstance(source, FilesSource):
         return objects_of(source).list()
     try:
@@ -25,10 +25,11 @@ def inspect_arrivals(source: Source, now: datetime) -> FoundPositions:
 
 
 def record_due(lake: Lake, source: Source, window: str, now: datetime) -> Window:
-    """Record all due windows up to and including `window`, and return it. NotFound if it has not begun by `now`.
+    """Record all due windows up to and including `window`, and return this window.
 
-    If the window has ended but the `delay` of the source is not over, this function first waits until it is. If the
-    settings pause the source and the window is not recorded, InvalidSetting is raised.
+    If the window has ended, but the setting `delay` of the source has not passed since, first wait until it has. Raise
+    NotFound if the window has not begun by `now`. Raise InvalidSetting if the settings pause the source and the window
+    is not recorded.
     """
     end = window_start(window) + source.every
     check_paused(lake, source, window)

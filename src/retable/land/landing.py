@@ -1,4 +1,4 @@
-"""Read the messages of one window in shares, one for each Spark task, for every kind of source."""
+"""Read the messages of one window of any source in shares. A share is what one Spark task reads."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,16 +12,16 @@ from retable.model.window import PartitionRange, SourceObject, Window
 from retable.settings.sources import FilesSource, KafkaSource, Source
 
 _LEAST_POSITIONS, _MOST_POSITIONS = 50_000, 2_000_000
-"""The minimum and maximum number of positions in a share of Kafka.
+"""The minimum and maximum number of Kafka offsets in a share.
 
-Fewer positions are not worth a task. With more, a retry of the task takes too long.
+Fewer offsets are not worth a task. With more offsets, a retry of the task takes too long.
 """
 
 _Piece = TypeVar("_Piece")
 
 
 class Landing(Protocol):
-    """The messages of one window, in shares; it is pickled to Spark's workers."""
+    """Reads the messages of one window in shares. It is pickled and sent to Spark's workers."""
 
     @property
     def shares(self) -> int:
@@ -30,21 +30,24 @@ class Landing(Protocol):
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts that are known before reading. It has every count to which `read` adds."""
+        """The counts for the ledger that are known before reading. Counts to which `read` adds are included."""
         ...
 
     def check(self) -> None:
-        """Check that the source still has what was recorded; PositionsLost names what is missing."""
+        """Raise PositionsLost if the source no longer has the recorded objects or offsets of the window."""
         ...
 
     def read(self, share: int, seen: Counter[str]) -> Iterator[RawMessage]:
-        """Yield the messages of one share, and add the counts for the ledger to `seen`."""
+        """Yield the messages of the share with this number, and add the counts for the ledger to `seen`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectsLanding:
-    """The lines of objects. `dealt` has the objects of each share; the count `skipped_lines` is of empty lines."""
+    """Reads the lines of a window's objects. `recorded` are all objects, and `dealt` has the objects of each share.
+
+    The count `skipped_lines` is the number of empty lines.
+    """
 
     source: FilesSource
     objects: Objects
@@ -74,9 +77,10 @@ class ObjectsLanding:
 
 @dataclass(frozen=True, slots=True)
 class RangesLanding:
-    """The messages of ranges of offsets in Kafka. `dealt` has the ranges of each share.
+    """Reads the messages of a window's ranges of Kafka offsets. `dealt` has the ranges of each share.
 
-    The counts: `holes` are offsets without a message, `bytes` those of keys and values, `lost` offsets that are gone.
+    Its counts: `positions` is the number of offsets, and `holes` the number of offsets without a message. `lost` is the
+    number of offsets that the brokers no longer have. `bytes` is the size of keys and values.
     """
 
     source: KafkaSource
@@ -105,7 +109,10 @@ class RangesLanding:
 
 
 def open_landing(source: Source, window: Window, tasks: int) -> Landing:
-    """Prepare to read a recorded window in about `tasks` tasks; PositionsLost names what the source no longer has."""
+    """Return a Landing that reads a recorded window in about `tasks` Spark tasks.
+
+    Raise PositionsLost if the source no longer has some of the window's objects or offsets.
+    """
     if isinstance(source, FilesSource):
         filled = [item for item in window.objects if item.size]
         items = sorted(filled, key=lambda item: (-item.size, item.number))
@@ -121,6 +128,6 @@ def open_landing(source: Source, window: Window, tasks: int) -> Landing:
 
 
 def deal(biggest_first: Sequence[_Piece], most: int) -> tuple[tuple[_Piece, ...], ...]:
-    """Deal pieces to at most `most` shares, the biggest first, so that no task waits long for another."""
+    """Distribute pieces to at most `most` shares, the biggest pieces first, so that all shares get a similar size."""
     shares = min(most, len(biggest_first))
     return tuple(tuple(biggest_first[share::shares]) for share in range(shares))

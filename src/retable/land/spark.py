@@ -47,10 +47,10 @@ def land_window(
 ) -> StageReport:
     """Land a whole recorded window, or nothing of it. A window that is already landed, or was dropped, does not change.
 
-    `again` reads the same positions again, for messages that an earlier `max_message` cut off. `checks` reads them
-    again if a landed file of the window is damaged. PositionsLost names an object that is gone or changed, or positions
-    that the brokers no longer have. `landed_at` of the rows is the time at which the window was recorded, so that
-    landing the window again into an empty lake gives equal rows.
+    If `again` is set, read the messages again, for messages that an earlier `max_message` cut off. If `checks` is set,
+    read them again if a landed file of the window is damaged. The column `landed_at` is the time at which the window
+    was recorded, so that landing the window into an empty lake gives equal rows. Raise PositionsLost if an object is
+    gone or changed, or if the brokers no longer have the recorded offsets.
     """
     started = perf_counter()
     recorded = find_window(lake, source.name, window)
@@ -83,7 +83,7 @@ def land_window(
 
 
 def land(spark: SparkSession, lake: Lake, source: Source, window: str, run_id: str, now: datetime) -> StageReport:
-    """Record all due windows up to and including `window`, then land `window`."""
+    """Record all due windows of a source up to and including `window`, then land `window` (`land_window`)."""
     record_due(lake, source, window, now)
     return land_window(spark, lake, source, window, run_id, now)
 

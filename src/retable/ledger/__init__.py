@@ -1,1 +1,1 @@
-"""The record of what was done: windows, positions, counts, consistent cuts. It uses pyiceberg, without a JVM."""
+"""Read and write the system tables, such as `ops.ledger`, which records what each stage did. No JVM is needed."""

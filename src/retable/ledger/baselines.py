@@ -1,5 +1,7 @@
-"""Baselines (full copies of tables). Their rows are in silver in pieces, in windows with names that no real window
-has."""
+"""Baselines (full copies of tables). A baseline is stored in silver in pieces.
+
+Each piece is stored as a window. Its name is earlier than the name of every real window.
+"""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -29,7 +31,7 @@ class Baselines:
 
     @property
     def windows(self) -> list[Window]:
-        """The pieces as windows. Their numbers (`ordinal`) are negative, so they come before all real windows."""
+        """The pieces as windows. The windows have negative numbers (`ordinal`), so they precede all real windows."""
         return [_window(row) for row in self.rows]
 
     @property
@@ -59,7 +61,7 @@ class Unfinished:
 
     @property
     def words(self) -> str:
-        """A text for people that says how much of the baseline is done."""
+        """A text for people: which baseline is not finished, and how many of its pieces are done."""
         first, pieces = self.rows[0], f"{len(self.rows)} pieces"
         how_far = f"{self.replayed} of its {pieces} are replayed" if self.landed else f"it stopped after {pieces}"
         return f"its baseline from {first.origin} at {format_start(first.position)} is not finished: {how_far}"
@@ -82,7 +84,7 @@ NOTHING = "nothing"
 
 
 def unfinished_baselines(rows: Iterable[BaselineRow], replayed: Collection[str]) -> list[Unfinished]:
-    """Return the unfinished baselines: a piece is not written yet, or not replayed.
+    """Return the baselines that have a piece which is not written yet, or not replayed.
 
     Only the newest baseline of each table counts. `rows` must be in the order of their commits. `replayed` are the
     window names of replayed pieces.
@@ -101,7 +103,7 @@ def unfinished_baselines(rows: Iterable[BaselineRow], replayed: Collection[str])
 
 
 def format_start(position: str) -> str:
-    """Format the position of a baseline for the option `--at` of the command line."""
+    """Format the position of a baseline, a sequence as text, for the option `--at` of the command line."""
     at = parse_sequence(position)
     return "start" if at.hi == LOWEST.hi else f"{at.epoch}:{at.hi}"
 

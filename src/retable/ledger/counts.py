@@ -1,7 +1,7 @@
-"""The counts in the ledger, and the sums that they must satisfy: each stage counts what became of each of its inputs.
+"""The counts in `ops.ledger`, and checks of their sums: each input of a stage must be in exactly one count.
 
-The name of a count may have a reason after a colon, such as `ignored:heartbeat` or `notes:DDL`. The sum of all counts
-`ignored:…` is the number of ignored messages.
+The name of a count may have a reason after a colon, such as `ignored:heartbeat` or `notes:DDL`. The number of ignored
+messages is the sum of all counts whose names start with `ignored:`.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -20,10 +20,11 @@ _FEW = 4
 
 
 class CountedRows(NamedTuple):
-    """What the ledger records of the rows of one gold table in one window.
+    """What `ops.ledger` records about the replay of one window into one gold table.
 
-    `identity` names the content of silver with which the window was replayed. `counts` has the number of rows by
-    outcome. `lowest` and `highest` are the first and the last sequence of the rows, as text, by Kafka partition.
+    `identity` is the digest of the window's content in silver when it was replayed. `counts` has the number of rows by
+    outcome. `lowest` and `highest` are the first and the last sequence (position in the source's log) of the rows, as
+    text, by Kafka partition.
     """
 
     identity: str | None
@@ -33,10 +34,10 @@ class CountedRows(NamedTuple):
 
 
 class LedgerRows:
-    """The ledger rows about replays of gold tables. Each row is read when it is first needed, and then kept.
+    """A cache of the ledger rows about replays of gold tables. Rows are read when they are first needed.
 
-    `read` returns ledger rows by window and gold name. Its arguments are a window (None: all windows), and the gold
-    names (None: all tables).
+    `read` is the function that reads them, by window and gold name. Its arguments are a window and the gold names. If
+    an argument is None, it reads all windows or all tables.
     """
 
     def __init__(
@@ -47,17 +48,17 @@ class LedgerRows:
         self._of_table: dict[str, Mapping[str, CountedRows]] = {}
 
     def in_window(self, window: str) -> dict[str, CountedRows]:
-        """Return the counts of one window, by gold name."""
+        """Return the counts of each gold table in one window, by gold name (`CountedRows`)."""
         if window not in self._of_window:
             self._of_window[window] = self._read(window, None)
         return {table: counted for (_, table), counted in self._of_window[window].items()}
 
     def of_table(self, table: str) -> Mapping[str, CountedRows]:
-        """Return the counts of one gold table, by window."""
+        """Return the counts of one gold table in each window, by window. `table` is the gold name."""
         return self.of_tables([table])[table]
 
     def applied(self, table: str) -> dict[str, str | None]:
-        """Return, by window, the identity of the content with which a gold table was replayed."""
+        """Return, by window, the digest of the silver content that was replayed into a gold table."""
         return {window: counted.identity for window, counted in self.of_table(table).items()}
 
     def of_tables(self, tables: Collection[str]) -> dict[str, Mapping[str, CountedRows]]:
@@ -70,7 +71,7 @@ class LedgerRows:
         return {table: self._of_table[table] for table in tables}
 
     def find(self, table: str, windows: Collection[str]) -> dict[str, CountedRows]:
-        """Return the counts of one gold table in these windows, by window. Windows without a ledger row are missing."""
+        """Return the counts of one gold table in these windows, by window. Leave out windows without a ledger row."""
         if len(windows) <= _FEW:
             rows = ((window, self.in_window(window).get(table)) for window in windows)
             return {window: counted for window, counted in rows if counted is not None}
@@ -94,13 +95,13 @@ def check_events(counts: Mapping[str, int]) -> None:
 
 
 def check_rows(counts: Mapping[str, int]) -> None:
-    """Raise Unbalanced unless each row was applied, or is in a count that says why it was not applied."""
+    """Raise Unbalanced unless each row was applied, or has a reason why not, such as `superseded` or `held`."""
     parts = ("applied", "superseded", "duplicate", "voided", "held", "pending", "rejected", "excluded")
     _check(counts, "rows", parts)
 
 
 def is_left_out(row: LedgerRow, takes: Callable[[str], bool]) -> bool:
-    """Return whether a decode excluded rows of a table that the settings include now.
+    """Return whether a ledger row shows that a decode excluded rows of a table that the settings include now.
 
     `takes` returns whether the settings include a table.
     """

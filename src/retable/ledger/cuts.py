@@ -31,7 +31,10 @@ class TableSnapshot(NamedTuple):
 
 
 class Cuts:
-    """All consistent cuts of one source. `rows` are sorted by window, then by revision, then by commit."""
+    """All consistent cuts of one source.
+
+    `rows` are sorted by window, then by revision (how often the cut of the window was recorded), then by commit.
+    """
 
     def __init__(self, rows: Iterable[CutRow]) -> None:
         self.rows = sorted(rows, key=lambda row: (row.window, row.revision))
@@ -47,25 +50,25 @@ class Cuts:
         return [*self.recorded_at]
 
     def at(self, window: str) -> dict[str, CutRow]:
-        """Return the consistent cut after a window: the newest row of each table up to the window, by identity.
+        """Return the consistent cut after a window: the newest row of each table up to the window, by table ID.
 
-        It is empty if no cut was recorded up to this window.
+        The result is empty if no cut was recorded up to this window.
         """
         return _newest(row for row in self.rows if row.window <= window)
 
     @cached_property
     def newest(self) -> dict[str, CutRow]:
-        """The newest row of each table, by identity."""
+        """The newest row of each table, by the ID of the table (`CutRow.identity`)."""
         return _newest(self.rows)
 
     def since(self, count: int) -> list[CutRow]:
-        """Return the rows that are needed for the cuts of the last `count` windows, including all their revisions."""
+        """Return the rows needed for the cuts of the last `count` windows, including older revisions of these cuts."""
         first = "".join(self.windows[-count:][:1])
         older = [row for row in self.at(first).values() if row.window < first]
         return older + [row for row in self.rows if row.window >= first]
 
     def pruned(self, count: int) -> list[tuple[CutRow, CutRow]]:
-        """Return the rows that are needed for the cuts of the last `count` windows, each before and after pruning.
+        """Return the rows that the cuts of the last `count` windows need, as pairs: before and after pruning.
 
         Pruning removes the cuts of all older windows. A row of an older window that is still needed moves to the first
         of the last windows, with the revision -1.
@@ -77,9 +80,9 @@ class Cuts:
     def next_rows(
         self, source: str, window: str, snapshots: Mapping[str, TableSnapshot], now: datetime
     ) -> list[CutRow]:
-        """Return the rows to record for the cut of a window, which must be the last window with a cut or a later one.
+        """Return the rows to record for the cut of a window. No window after it may have a cut.
 
-        `snapshots` are the tables after the window, by identity. Only changed tables get a row. If no table changed,
+        `snapshots` are the tables after the window, by table ID. Only changed tables get a row. If no table changed,
         and the window has no cut yet, the result is one row without a table, which marks the cut.
         """
         revision = max((row.revision for row in self.rows if row.window == window), default=-1) + 1
@@ -119,12 +122,12 @@ def record_cut(
     before: Cuts,
     current: Callable[[str], TableSnapshot | None],
 ) -> str:
-    """Record the tables in `snapshots`, by identity, as the consistent cut of a window.
+    """Record the tables in `snapshots`, by table ID, as the consistent cut of a window.
 
-    If a later window has a cut already, record them for the last such window. Return the window of the recorded cut,
-    which is the first cut with what the run wrote. `before` are the cuts when the run started. If another run recorded
-    a table since then, use the `current` snapshot of the table, so that the table does not move back to an older
-    snapshot. `current` takes a gold name, and returns None if the table is gone.
+    If a later window already has a cut, record them in the cut of the last such window. Return the window of this cut,
+    the first cut that contains what the run wrote. `before` are the cuts when the run started. If another run recorded
+    a table since then, the snapshot from `current` is used, so that the table does not move back to an older snapshot.
+    `current` takes a gold name, and returns None if the table is gone.
     """
 
     behind = window
@@ -147,7 +150,7 @@ def record_cut(
 
 
 def change_cuts(lake: Lake, source: str, decide: Callable[[Cuts], list[CutRow]]) -> None:
-    """Record the cut rows that `decide` makes from the current cuts. If it makes none, nothing is recorded.
+    """Record the rows that `decide` returns for the current cuts. If it returns no rows, nothing is recorded.
 
     If another run records first, `decide` is called again. Raise ConflictError if that happens too often.
     """
@@ -163,7 +166,10 @@ def change_cuts(lake: Lake, source: str, decide: Callable[[Cuts], list[CutRow]])
 
 
 def last_cut(windows: list[str], window: str) -> str | None:
-    """Return the last of `windows` that is not after `window`; None if there is none. `windows` must be in order."""
+    """Return the last window of `windows` that is not after `window`. Return None if all of them are after it.
+
+    `windows` are the windows with a cut, in order.
+    """
     at = bisect_right(windows, window)
     return windows[at - 1] if at else None
 

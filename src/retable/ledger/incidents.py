@@ -22,12 +22,13 @@ _ATTEMPTS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """One cause that makes tables late.
+    """One cause that makes tables late. `key` identifies the cause, and `id` this occurrence of it.
 
-    `names` has the time when each source (`source`) or table (`source/table`) should have been complete. A key of
-    `claimed` and `told` is `late:`, `recovered:` or `unwatched:`, followed by the name of a notifier. The value in
-    `claimed` is the time when a process claimed the notification. The value in `told` is the time when the notification
-    had been sent. `closed` means that the incident is over. `unwatched` means that its tables have no SLA any more.
+    `words` describes the incident, and `next_step` says what to do. `names` has the time when each source (`source`) or
+    table (`source/table`) should have been complete. A key of `claimed` and `told` is `late:`, `recovered:` or
+    `unwatched:`, followed by the name of a notifier. The value in `claimed` is the time when a process took over the
+    sending of the notification. The value in `told` is the time when the notification had been sent. `closed` means
+    that the incident is over. `unwatched` means that its tables have no SLA any more.
     """
 
     source: str

@@ -1,7 +1,8 @@
-"""Leases: which run works on which tables. A run takes a lease by compare-and-set; the lease of a killed run expires.
+"""Leases record which run works on which tables, in `ops.leases`. The lease of a killed run expires.
 
-A lease only prevents two writers from doing the same work. It does not keep a table correct: for that, a commit
-succeeds only if the table is still in the state that the writer read.
+A run takes a lease by compare-and-set: its commit fails if another run commits first. A lease only prevents two writers
+from doing the same work. It does not keep a table correct: for that, a commit succeeds only if the table is still in
+the state that the writer read.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,8 +26,8 @@ LENGTH = timedelta(hours=1)
 """How long a lease is valid without renewal. A run that was killed on another machine blocks others for this time."""
 
 PATIENCE_SECONDS = 60
-"""How long a replay waits until upkeep has ended its work on a table. Then the replay continues, and the commit of
-upkeep fails."""
+"""How long a replay waits until upkeep (compaction and cleaning) has ended its work on a table. After this time the
+replay continues, and the commit of upkeep fails."""
 
 _TABLE = "ops.leases"
 _ATTEMPTS = 20
@@ -37,10 +38,11 @@ _RENEWALS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """A claim on `target`: the name of one table, or the name of a source for all of its tables.
+    """A run's reservation of `target`: the name of one table, or the name of a source for all of its tables.
 
-    A lease ends when its run gives it back, when it expires (`until`), or when another run of its `window` ended well.
-    It also ends when its `process` has ended, if that process ran on this machine. `holder` is the ID of the run.
+    `holder` is the ID of the run. `window` is the window that a replay works on; None for other runs. A lease ends when
+    its run gives it back, when it expires (`until`), or when another run has replayed its `window`. It also ends when
+    its `process` has ended, if that process ran on this machine.
     """
 
     source: str
@@ -54,7 +56,7 @@ class Lease:
 
 
 def standing_leases(lake: Lake, source: str, now: datetime) -> list[Lease]:
-    """Return the leases of a source and of its tables that are active at the time `now`."""
+    """Return the active leases of a source and of its tables: not expired at the time `now`, and not given back."""
     return _standing(lake, lake.find(_TABLE), source, now)
 
 
@@ -109,7 +111,7 @@ def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
 
 
 def end_leases(lake: Lake, source: str, target: str, now: datetime) -> None:
-    """Give back all leases of a table or source. A person does this for runs that were killed."""
+    """End all active leases whose `target` is this table or source, such as leases of runs that were killed."""
     for lease in standing_leases(lake, source, now):
         if lease.target == target:
             _give_back(lake, lease, now)
@@ -127,8 +129,8 @@ def _wait_for_upkeep(lake: Lake, lease: Lease, patience: float) -> None:
 def meets(lease: Lease, other: Lease) -> bool:
     """Return whether two leases of one source conflict.
 
-    They do if they have different holders, claim the same tables, and exclude each other: upkeep excludes every other
-    run, and a build excludes another build.
+    They do if they have different holders, cover the same table, and exclude each other: upkeep excludes every other
+    run, and a build (of shadow tables) excludes another build.
     """
     same = lease.target == other.target or lease.source in (lease.target, other.target)
     alone = lease.purpose == "upkeep" or lease.purpose == other.purpose == "build"
@@ -145,7 +147,7 @@ def _take(lake: Lake, lease: Lease) -> list[Lease]:
             return others
         table = lake.load(_TABLE)
     raise ConflictError(
-        f"this run got no lease of {lease.target}: other runs took leases first, {_ATTEMPTS} times; try again"
+        f"this run could not reserve {lease.target}: other runs wrote to ops.leases first, {_ATTEMPTS} times; try again"
     )
 
 

@@ -22,8 +22,8 @@ ACCEPT = "quarantine accept"
 """The name of the action with which a person accepts a loss; its target is the ID of the quarantined row."""
 
 LANDED = "landed whole in "
-"""The start of the name of an action. The name of a window follows it. The action says that this window landed, in
-full, a line that is in quarantine because it was cut off."""
+"""The start of an action's name; the name of a window follows. The action records that this window landed a line in
+full. An earlier window has this line in quarantine, because it was cut off."""
 
 _OF_TABLE = ("window", "database", "schema", "table")
 _OF_ID = ("stage", "window", "topic", "partition", "offset", "row_index")
@@ -37,8 +37,9 @@ _AT_ONCE = 1000
 class QuarantineRow:
     """A message that could not be decoded, or one row of a message that could not be applied, with the reason.
 
-    `row_index` is the number of the row in its message. If it is None, the whole message is in quarantine. `place` is
-    the location of the problem in the message.
+    `stage` is the stage that failed: `decode` or `replay`. `row_index` is the number of the row in its message. If it
+    is None, the whole message is in quarantine. `place` is the location of the problem in the message. `keys` are the
+    keys of the message's rows, if they are known.
     """
 
     source: str
@@ -60,7 +61,7 @@ class QuarantineRow:
 
     @property
     def id(self) -> str:
-        """The ID that people use. It stays the same when the window is decoded again."""
+        """The ID of the quarantined row in commands. It stays the same when the window is decoded again."""
         return _id(self.source, self.stage, self.window, self.topic, self.partition, self.offset, self.row_index)
 
     @property
@@ -142,7 +143,7 @@ def _id(source: str, stage: str, window: str, topic: str, partition: int, offset
 
 
 def message_place(topic: str, partition: int, offset: int, row_index: int | None = None) -> str:
-    """Return the last part of an ID: where a message is, `topic/partition@offset`, or `+row` of it.
+    """Return where a message is, as `topic/partition@offset`, with `+row` for a row of it. It is a part of an ID.
 
     Control characters and invisible characters of the topic are escaped, because people copy an ID from a terminal.
     """

@@ -107,7 +107,7 @@ def read_ledger(
 
 
 def read_stages(lake: Lake, source: str, since: str | None = None) -> dict[Stage, dict[str, str | None]]:
-    """Return the finished windows by stage, each with the `identity` of its ledger row.
+    """Return the finished windows by stage, each with the `identity` of its row (`LedgerRow`).
 
     `since` is the first window that is read. If it is None, all windows are read. Only few columns are read.
     """
@@ -166,7 +166,7 @@ def _windows_of(first: str | None, last: str, count: int | None) -> Iterator[str
 
 
 def read_schema_changes(lake: Lake, source: str | None = None, table: str | None = None) -> list[SchemaChangeRow]:
-    """Return the newest row of each schema change, in the order of recording.
+    """Return the newest row of each recorded DDL statement, in the order of recording.
 
     `source` and `table` (a gold name) limit the result. None does not filter.
     """
@@ -175,7 +175,10 @@ def read_schema_changes(lake: Lake, source: str | None = None, table: str | None
 
 
 def cuts_of(lake: Lake, table: Table | None, source: str) -> list[CutRow]:
-    """Return every row of a source from a loaded `ops.cuts`, in the order of recording; none if `table` is None."""
+    """Return all rows of a source from the loaded table `ops.cuts`, in the order of recording.
+
+    If `table` is None, return an empty list.
+    """
     return rows_of(CutRow, scan(lake, table, source=source))
 
 
@@ -211,21 +214,25 @@ def read_imports(lake: Lake, source: str) -> list[ImportRow]:
 
 
 def read_baselines(lake: Lake, source: str) -> list[BaselineRow]:
-    """Return the baseline pieces of a source, oldest first. If a piece was written again, return its newest row."""
+    """Return the pieces of a source's baselines (full copies of tables), oldest first.
+
+    If a piece was written again, return its newest row.
+    """
     return _newest(_read(lake, BaselineRow, source=source), lambda row: row.window)
 
 
 def read_suspects(lake: Lake, source: str) -> list[SuspectRow]:
     """Return the newest row of each suspect of a source, in any state.
 
-    A suspect is identified by its table, the columns of its foreign key and its window.
+    A suspect is a set of rows that a foreign key should have deleted or changed (`SuspectRow`). It is identified by its
+    table, the columns of the foreign key, and the window of the parent's change.
     """
     rows = _read(lake, SuspectRow, source=source)
     return _newest(rows, lambda row: (row.identity, row.columns, row.window))
 
 
 def read_replayed_pieces(lake: Lake, source: str) -> frozenset[str]:
-    """Return the window names of the baseline pieces that are replayed, according to the ledger."""
+    """Return the window names of the replayed pieces of baselines (full copies of tables), from `ops.ledger`."""
     table = lake.find("ops.ledger")
     if table is None:
         return frozenset()
@@ -244,7 +251,7 @@ def read_evidence(
 ) -> list[EvidenceRow]:
     """Return the newest evidence row of each window and Kafka partition, ordered by window and partition.
 
-    `window` selects one window. None does not filter.
+    `window` selects one window. `at_least` has lower bounds by column. None does not filter.
     """
     rows = _read(lake, EvidenceRow, at_least, source=source, window=window)
     newest = _newest(rows, lambda row: (row.window, row.topic, row.partition))
@@ -293,8 +300,9 @@ def scan(
 ) -> pa.Table:
     """Read the rows of an ops table that satisfy all conditions, in the order of their commits.
 
-    `equal` are values by column; None does not filter. `columns` are the columns to read. If it is None, all columns
-    are read. The result is empty if `table` is None.
+    `at_least` has lower bounds and `equal` has exact values, by column; None does not filter. `wanted` is one more
+    condition. `columns` are the columns to read. If it is None, all columns are read. The result is empty if `table` is
+    None.
     """
     if table is None:
         return pa.table({})

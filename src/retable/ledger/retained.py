@@ -48,11 +48,12 @@ def is_dropped(window: str, kept: str | None) -> bool:
 
 
 def goes_on(rows: pa.Table) -> pa.Array:
-    """Return a mask of the rows of ops.evidence or ops.watermarks of a source that the next watermark needs.
+    """Return a mask of `rows`: True for each row that the next watermark needs, so that it must stay even if it is old.
 
-    Such a row must stay, even if it is old. In ops.evidence they are the newest row of each partition, and its newest
-    row with any timestamp. In ops.watermarks they are the newest row of each table and grade, the newest row in which
-    nothing blocked the table, and the row with the latest watermark. The source itself counts as a table.
+    `rows` are all rows of ops.evidence or of ops.watermarks of one source. In ops.evidence they are the newest row of
+    each partition, and its newest row with any timestamp. In ops.watermarks they are the newest row of each table and
+    grade, the newest row in which nothing blocked the table, and the row with the latest watermark. The source itself
+    counts as a table.
     """
     columns = [name for name in _GOES_ON_BY if name in rows.column_names]
     found: dict[tuple[object, ...], int] = {}
@@ -80,7 +81,8 @@ def _by_window(row: tuple[int, Mapping[str, Any]]) -> tuple[str, int]:
 def check_decodable(lake: Lake, source: str, window: str) -> None:
     """Raise NotKept if a window cannot be decoded again.
 
-    Either retention dropped its messages from bronze, or the window is before the horizon of silver.
+    This is so if retention dropped its messages from bronze, or if the window is before the horizon of silver (its
+    oldest complete window).
     """
     bronze, horizon = kept_from(lake, "bronze", source), kept_from(lake, "silver", source)
     if is_dropped(window, horizon):
@@ -96,15 +98,19 @@ def check_decodable(lake: Lake, source: str, window: str) -> None:
 
 
 def check_replayable(lake: Lake, source: str, window: str) -> None:
-    """Raise NotKept if a window is before the horizon of silver. Gold already contains the rows of such a window."""
+    """Raise NotKept if a window is before the horizon of silver (its oldest complete window).
+
+    Gold already contains the rows of such a window.
+    """
     if is_dropped(window, horizon := kept_from(lake, "silver", source)):
         raise _behind(source, window, horizon)
 
 
 def _behind(source: str, window: str, horizon: str | None) -> NotKept:
     return NotKept(
-        f"the window {window} of {source} is before the horizon {horizon} (retention.silver), so it cannot be decoded "
-        f"or replayed again; gold has its result. Begin at the window {horizon} or later",
+        f"the window {window} of {source} is before the horizon {horizon}, the oldest window that silver still has in "
+        f"full (retention.silver), so it cannot be decoded or replayed again; gold has its result. Begin at the window "
+        f"{horizon} or later",
         source=source,
         window=window,
     )

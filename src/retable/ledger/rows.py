@@ -15,14 +15,14 @@ RecordedChangeStatus = Literal["applied", "nothing", "refused", "waiting"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow:
-    """What a stage did with a window. If `table` is set, the row is only about this gold table in the window.
+    """What a stage did with a window. If `table` is set, the row is only about this table in the window.
 
-    `lowest` and `highest` are the first and the last sequence, as text, by Kafka partition. The key is "" if sequences
-    of all partitions compare. `identity` names the content that a replay applied, or the version of the decoder. The
-    row only reports: code that can read a fact from a table's own metadata does not read the fact here. If `first` and
-    `count` are set, the row is about `count` consecutive windows, from `first` to `window`. The functions of `read`
-    return one row for each of these windows. `cut` is the first window whose consistent cut contains what a replay
-    wrote. It is None if an older Retable wrote the row.
+    `table` is a gold name for a replay, and a name in the source for a decode. `lowest` and `highest` are the first and
+    the last sequence (position in the source's log), as text, by Kafka partition. The only key is "" if all partitions
+    have one order. `identity` is the digest of the silver content that a replay applied, or the version of the decoder.
+    If `first` and `count` are set, the row is about `count` consecutive windows, from `first` to `window`. The
+    functions of `read` return one row for each of these windows. `cut` is the first window whose consistent cut
+    contains what a replay wrote. It is None if an older Retable wrote the row.
     """
 
     source: str
@@ -47,9 +47,9 @@ class LedgerRow:
 class SchemaChangeRow:
     """A DDL statement and what a replay did with it.
 
-    `identity` is the ID of the gold table. `position` is the sequence of the statement as text, and `part` is its Kafka
-    partition. `meaning` is the parsed statement as JSON text. `columns` are the field IDs of the columns after the
-    statement, by column name, as JSON text.
+    `identity` is the ID of the gold table. `position` is the sequence of the statement (its position in the source's
+    log) as text, and `part` is its Kafka partition. `meaning` is the parsed statement as JSON text. `columns` are the
+    field IDs of the columns after the statement, by column name, as JSON text.
     """
 
     source: str
@@ -69,9 +69,10 @@ class SchemaChangeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutRow:
-    """The Iceberg snapshot of one gold table in the consistent cut of a window.
+    """The Iceberg snapshot of one gold table in the consistent cut (the state of all gold tables) after a window.
 
-    If a cut is recorded again for the same window, its rows have a higher `revision`.
+    `table` is the gold name, and `identity` is the ID of the table. If the cut of a window is recorded again, the new
+    rows have a higher `revision`.
     """
 
     source: str
@@ -88,9 +89,10 @@ class CutRow:
 class TableRow:
     """A gold table: its name in gold, its name in the source, and its state.
 
-    `hold` is the hold of a held table as JSON text, or None. `first_window` is the first window with a row of the
-    table. `lowest` is the lowest sequence in that window, as text, by Kafka partition. Both are None if an older
-    Retable wrote the row.
+    `identity` is the ID of the table, which a rename does not change. If the state is `held`, `hold` says at which
+    change the table stopped, and why, as JSON text. `first_window` is the first window with a row of the table.
+    `lowest` is the lowest sequence in that window, as text, by Kafka partition. Both are None if an older Retable wrote
+    the row.
     """
 
     source: str
@@ -107,7 +109,7 @@ class TableRow:
 
     @property
     def name(self) -> TableName:
-        """The name of the table in its source. If several source tables go into it, the name in the settings."""
+        """The table's name in its source. If several source tables go into it, this is the name in the settings."""
         return TableName(self.database, self.schema, self.table)
 
 
@@ -127,8 +129,9 @@ class ActionRow:
 class DecisionRow:
     """A person's decision about a statement or a row of one table: `skip`, `replace` (by `statement`) or `approve`.
 
-    `position` is the sequence of that statement or row, as text. Every later replay, rebuild and verification applies
-    the decision. `ops.actions` records who decided, and why.
+    `identity` is the ID of the table. `position` is the sequence of the statement or row, as text, and `part` is its
+    Kafka partition. Every later replay, rebuild and verification applies the decision. `ops.actions` records who
+    decided, and why.
     """
 
     source: str
@@ -142,10 +145,11 @@ class DecisionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRow:
-    """The schema of a source table at a position, from a schema dump that a person imported.
+    """The schema of a source table, from a schema dump that a person imported.
 
-    If two rows have the same table and position, the newer row counts. `meaning` is JSON text with the columns, in
-    order, and the key. `statement` is the text of the dump. `origin` says where the dump came from.
+    `position` is the sequence from which on the schema is valid, as text. If two rows have the same table and position,
+    the newer row counts. `meaning` is JSON text with the columns, in order, and the key. `statement` is the text of the
+    dump. `origin` says where the dump came from.
     """
 
     source: str
@@ -162,10 +166,12 @@ class ImportRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineRow:
-    """One piece of a baseline. Its rows are in silver, in a window with the name `window` that no real window has.
+    """One piece of a baseline (a full copy of a table). The rows of the piece are in silver.
 
-    The pieces count only after the `last` piece is written. `piece` is the number of the piece, from 0. `dump` is a
-    digest of the copy from which the rows were read; with it, another run can continue an unfinished baseline.
+    They are in the window `window`, a name that no real window has. `position` is the sequence at which the copy was
+    taken, as text. The pieces count only after the `last` piece is written. `piece` is the number of the piece, from 0.
+    `dump` is a digest of the copy from which the rows were read; with it, another run can continue an unfinished
+    baseline.
     """
 
     source: str
@@ -209,10 +215,10 @@ class SuspectRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceRow:
-    """The evidence of a decoded window for one Kafka partition: the latest source timestamp of each grade.
+    """The evidence of a decoded window for one Kafka partition: the latest source timestamp of each kind.
 
-    `epoch` is the source epoch in the settings. `ahead` is the number of timestamps that are later than the clock of
-    the run. Such timestamps are not evidence.
+    The kinds (grades) are `heartbeat`, `canary` and `row`. `epoch` is the source epoch in the settings. `ahead` is the
+    number of timestamps that are later than the clock of the run. Such timestamps are not evidence.
     """
 
     source: str
@@ -250,10 +256,10 @@ class WatermarkRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepRow:
-    """What upkeep did with one table. `before`, `after` and `done` are counts by name.
+    """What upkeep (compaction and cleaning) did with one table in a run.
 
-    `before` and `after` describe the table, such as its number of files. `done` describes the work. `source` is None
-    for the ops tables.
+    `before`, `after` and `done` are counts by name. `before` and `after` describe the table, such as its number of
+    files. `done` describes the work. `source` is None for the ops tables.
     """
 
     source: str | None
@@ -301,9 +307,10 @@ OPS_TABLES: dict[type[OpsRow], str] = {
 class StageReport:
     """The result of one run of a stage (land, decode or replay) on one window.
 
-    `tables` has the counts of each table. `held` has the names of the held tables. `wrote` is False if the window was
-    already done with the same content, so nothing was written. `kept_columns` says which columns gold keeps, because a
-    setting asks for it, though statements of the window changed or dropped them: one text for each statement.
+    `tables` has the counts of each table. `held` has the names of tables that are stopped (held). `wrote` is False if
+    the window was already done with the same content, so nothing was written. `kept_columns` says which columns gold
+    keeps, because a setting asks for it, though statements of the window changed or dropped them: one text for each
+    statement.
     """
 
     source: str

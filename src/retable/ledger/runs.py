@@ -24,10 +24,10 @@ _SYSTEM = frozenset(LAYERS) - {"gold"}
 
 
 def begin_run(lake: Lake) -> int:
-    """Give a run its number, and return it. Every writer calls this before its first commit.
+    """Record a new run number in the catalog and in the warehouse, and return it.
 
-    A new lake gets its identity. Raise CatalogMismatch if the catalog is not the newest catalog of this warehouse, or
-    if an older Retable wrote the lake.
+    Every writer calls this before its first commit. A new lake also gets its ID. Raise CatalogMismatch if the catalog
+    is not the newest catalog of this warehouse, or if an older Retable wrote the lake.
     """
     check_writable(lake)
     return _begin(lake, LAYOUT)
@@ -38,8 +38,8 @@ def migrating(lake: Lake) -> Iterator[None]:
     """Record that a lake has the present layout, if the `with` block ends well.
 
     The warehouse names the present layout before the block starts, so from then on an older Retable refuses the lake.
-    If the block fails, no process can write until the migration is run again. A lake without an identity gets an
-    identity. Raise CatalogMismatch if the catalog is older than the warehouse.
+    If the block fails, no process can write until the migration is run again. A lake without an ID gets an ID. Raise
+    CatalogMismatch if the catalog is older than the warehouse.
     """
     check_newest(lake)
     _begin(lake, OLDEST_LAYOUT)
@@ -64,7 +64,7 @@ def _begin(lake: Lake, layout: int) -> int:
 
 @contextmanager
 def counted(lake: Lake) -> Iterator[Lake]:
-    """Give the `with` block the number of a run, and close the lake when the block ends."""
+    """Run the `with` block as one numbered run (`begin_run`), and close the lake when the block ends."""
     begin_run(lake)
     try:
         yield lake

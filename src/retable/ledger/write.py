@@ -30,10 +30,10 @@ def append_rows(lake: Lake, rows: Sequence[OpsRow]) -> None:
 
 
 def append_to_loaded(lake: Lake, table: Table, rows: Sequence[OpsRow | Mapping[str, Any]]) -> bool:
-    """Append rows to a table as it was loaded. Return False if another process has committed since.
+    """Append rows only if no other process has committed since `table` was loaded. Return whether they were appended.
 
-    Also return False if the table lacked columns of this version, which are then added. In both cases no row is
-    written, and the caller must load the table and decide again.
+    Also return False if the table lacked columns of this version, which are then added. If the result is False, no row
+    is written: the caller must load the table again, and decide again which rows to append.
     """
     if widen(lake, table):
         return False

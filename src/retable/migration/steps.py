@@ -32,8 +32,8 @@ _AT_ONCE = 20
 class Step:
     """One step of a migration.
 
-    `table` is the table that it writes. `does` says what it does. `rows` is the number of rows that it processes. `run`
-    runs it.
+    `table` is the table that the step writes. `does` says, for people, what the step does. `rows` is the number of rows
+    that it processes. Call `run` to do the step.
     """
 
     table: str
@@ -43,7 +43,10 @@ class Step:
 
 
 def plan_steps(lake: Lake, run_id: str, now: datetime) -> list[Step]:
-    """Return the steps of the migration that are not done yet. Nothing is written before a step is run."""
+    """Return the steps of the migration that are not done yet. This writes nothing: call `run` of each step.
+
+    `run_id` is the id of this run, and `now` is the time to record for it.
+    """
     return [*_statements(lake), *_first_rows(lake, now), *_tables_of_ops(lake, run_id)]
 
 
@@ -77,7 +80,7 @@ def _fill(lake: Lake, source: str, now: datetime) -> None:
         if not attempts:
             raise ConflictError(
                 f"the first windows of the tables of {source} were not recorded: other runs wrote ops.tables first, "
-                f"{_ATTEMPTS} times; try again"
+                f"{_ATTEMPTS} times; run `retable migrate` again when no other run works on the lake"
             )
 
 

@@ -1,7 +1,8 @@
 """Remove rows of ops tables that only repeat the row before. The functions read and write no tables.
 
-Before layout 2, a cut had a row for every table in every window. A table that was not blocked had a watermark record in
-every window. Readers get the same result without the repeated rows.
+Before layout 2, a consistent cut (one snapshot of every gold table at a window) had a row for every table in every
+window. A table that was not blocked had a watermark record in every window. Readers get the same result without the
+repeated rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,7 @@ from retable.ledger.lake.tables import COMMITTED
 def thin_cuts(rows: pa.Table) -> pa.Table:
     """Return the rows of `ops.cuts` of one source, without rows that repeat the previous row of their table.
 
-    If no row of a window and revision stays, add one row without a table, which marks the cut.
+    If no row of a cut (a window and its revision) stays, add one row without a table, which shows that the cut exists.
     """
     rows = _sorted(rows, ["identity", "window", "revision", COMMITTED])
     repeats = _all(_is_as_before(rows, name) for name in ("identity", "table", "snapshot_id", "state"))
@@ -41,11 +42,11 @@ def thin_cuts(rows: pa.Table) -> pa.Table:
 
 
 def thin_promises(rows: pa.Table) -> pa.Table:
-    """Return the rows of `ops.watermarks` of one source, without repeated rows of a table and grade.
+    """Return the rows of `ops.watermarks` of one source, without repeated rows of a table and grade (kind of evidence).
 
-    A stretch is a series of rows in which a table is always blocked or never blocked. The first and the last row of a
-    stretch stay. While a table is blocked, each row with a new watermark also stays. All rows about the source itself
-    stay.
+    A stretch is a series of rows in which a table is always blocked or never blocked. For each grade, the first and the
+    last row of a stretch stay. While a table is blocked, each row with a new watermark also stays. All rows about the
+    source itself stay.
     """
     of_source = pc.is_null(rows["table"])
     mine = _sorted(rows.filter(pc.invert(of_source)), ["table", "window", COMMITTED])

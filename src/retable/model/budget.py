@@ -1,4 +1,4 @@
-"""How much may be in quarantine before a table counts as incomplete."""
+"""The setting that limits how much may be in quarantine (refused messages and rows) before a table is incomplete."""
 
 import re
 from dataclasses import dataclass
@@ -12,14 +12,18 @@ _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,9})?)%\Z")
 class QuarantineBudget:
     """The limit on the messages and rows of one window that may be in quarantine.
 
-    The limit is the number `count`, or the fraction `share` (0 to 1) of the landed messages of the window.
+    The limit is the number `count`, or the fraction `share` (0 to 1) of the window's messages in bronze. The larger
+    one of the two applies.
     """
 
     count: int = 0
     share: Decimal = Decimal(0)
 
     def allows(self, quarantined: int, landed: int) -> bool:
-        """Return whether a window with `landed` messages may have `quarantined` messages and rows in quarantine."""
+        """Return whether a window is within the limit.
+
+        `quarantined` is its number of messages and rows in quarantine, `landed` its number of messages in bronze.
+        """
         return quarantined <= max(Decimal(self.count), self.share * landed)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""One decoded fact: a row change, a DDL statement, a heartbeat."""
+"""The change event: one decoded fact of a message, such as a row change, a DDL statement or a heartbeat."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -44,11 +44,11 @@ class TableName:
 
 
 known_table = lru_cache(4096)(TableName)
-"""Make a `TableName`, cached: adjacent events share the same object."""
+"""Return the `TableName` of database, schema and table from a cache, so that events of a table share one object."""
 
 
 class Address(msgspec.Struct, frozen=True, gc=False):
-    """Where an event's message is in bronze; `row_index` counts the rows of one message from 0."""
+    """The location of an event: its message in bronze and, if the message has several rows, which row (from 0)."""
 
     topic: str
     partition: int
@@ -62,10 +62,15 @@ class Address(msgspec.Struct, frozen=True, gc=False):
 class ChangeEvent(msgspec.Struct, frozen=True, gc=False):
     """A change event: the one structure that all formats decode to (docs/formats.md).
 
-    `before` and `after` are JSON objects as text. Their numbers have the digits that the message has, because no number
-    was converted to a float. If `partial_after` is True, a column that `after` does not have is unchanged, otherwise it
-    is NULL. `column_types` has the type of each column, if the message contains types. Times are epoch milliseconds.
-    `sequence` is None for an event without a position in the order of changes (a heartbeat, a note).
+    `op` is the kind of change, `op_raw` the operation as the message writes it. `before` and `after` are the row before
+    and after the change, as JSON text with all digits of the message. `image` says whether the event has both (`full`)
+    or is half of an update in two messages. If `partial_after` is True, a column that `after` lacks is unchanged,
+    otherwise it is NULL; `partial_before` says the same of `before`.
+
+    `keys` are the key columns, and `keys_origin` says what named them. `sequence` is the position in the order of
+    changes; it is None for a heartbeat or a note. `table_changes` is the table's new schema as JSON, for a DDL event of
+    Debezium. `column_types` has the type of each column, if the message contains types. Times are epoch milliseconds.
+    `problems` are codes of problems in the message, such as those of BLOCKING_PROBLEMS.
     """
 
     source_format: str
@@ -109,8 +114,8 @@ class ChangeEvent(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def part(self) -> str | None:
-        """The Kafka partition, as `topic/partition`, if sequences compare only inside it.
+        """The Kafka partition, as `topic/partition`, if sequences can be compared only inside one partition.
 
-        None if sequences of all partitions of the stream compare.
+        It is None if sequences can be compared across all partitions of the source.
         """
         return f"{self.address.topic}/{self.address.partition}" if self.sequence_scope == "partition" else None

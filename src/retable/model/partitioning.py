@@ -26,9 +26,10 @@ _CALL = re.compile(r"(?P<name>[a-z]+)\(\s*(?:(?P<width>\d{1,9})\s*,\s*)?(?P<colu
 
 @dataclass(frozen=True, slots=True)
 class PartitionField:
-    """A partition field: the transform of one column.
+    """A partition field of the settings: an Iceberg transform of one column.
 
-    `column` is in the spelling of the source. `width` is the argument of `bucket` and `truncate`, otherwise None.
+    `column` is the column's name in the source. `width` is the number of buckets for `bucket`, the width for
+    `truncate`, and None for other transforms.
     """
 
     transform: Transform
@@ -46,9 +47,10 @@ class PartitionField:
         return self.column if self.transform == "identity" else f"{name}({inside})"
 
     def repeats(self, other: "PartitionField") -> bool:
-        """Return whether Iceberg rejects a table that is partitioned by both fields.
+        """Return whether Iceberg rejects a table that is partitioned by this field and the field `other`.
 
-        It does so if both fields have the same column, and also the same transform or two transforms of time.
+        Iceberg rejects two fields of one column if their transforms are equal, or if both are `year`, `month`, `day` or
+        `hour`.
         """
         of_time = {self.transform, other.transform} <= {*_OF_TIME.values()}
         return self.column.lower() == other.column.lower() and (of_time or self.transform == other.transform)
@@ -59,7 +61,10 @@ class PartitionField:
 
 
 def parse_partition(text: str) -> PartitionField:
-    """Read a partition field such as `column`, `days(column)` or `bucket(16, column)`. Raise ValueError if invalid."""
+    """Read a partition field of the settings, such as `column`, `days(column)` or `bucket(16, column)`.
+
+    Raise ValueError if the text looks like a function but is not a known one.
+    """
     call = _CALL.match(text)
     if call is None:
         return PartitionField("identity", text)
@@ -69,6 +74,6 @@ def parse_partition(text: str) -> PartitionField:
     if width is not None and int(width) and name in _OF_WIDTH:
         return PartitionField(_OF_WIDTH[name], column, int(width))
     raise ValueError(
-        f"{text!r} is not a partition field; write a column, years(column), months(column), days(column), "
+        f"{text!r} is not a valid partition field; write a column, years(column), months(column), days(column), "
         f"hours(column), bucket(16, column) or truncate(4, column)"
     )

@@ -15,9 +15,10 @@ Destructive = Literal["drop_table", "truncate", "drop_column"]
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """What each kind of schema change does to one gold table, as the settings say.
+    """What each kind of schema change does to one gold table: the settings `on.*`, `schema` and `approve`.
 
-    `columns` is the setting `schema`. `approve` has the kinds of change that a person must approve.
+    `columns` is the setting `schema` (whether gold follows changes of columns). `approve` has the kinds of change that
+    wait until a person approves them.
     """
 
     type_change: OnTypeChange = "side_column"

@@ -1,4 +1,4 @@
-"""A row change as it is in silver, and the values that identify it."""
+"""A row change as silver (the table of all change events) has it, and the values that identify it."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
@@ -11,13 +11,17 @@ _NONE: frozenset[int] = frozenset()
 
 
 class RowEvent(NamedTuple):
-    """A row change as it is in silver.
+    """A row change, read from silver to be folded (reduced to the last state of its key).
 
-    `ordinal` is the number of its window. `counted` is False for a row of another window, which a fold reads only
-    because a late key needs it. If `partial` is True, a column that `after` does not have is unchanged. If the source
-    writes an update as two messages, `half` says which half this is; both halves have the same source epoch and `hi` in
-    their sequences. `shard` is the row's source table, if several source tables go into one gold table. `apart` has the
-    hashes of those keys of this event that a fold must not change, because it does not get all events of these keys.
+    `sequence` is its position in the source's log, `part` its Kafka partition if sequences compare only inside one
+    partition, and `ordinal` the number of its window. `counted` is False for a row of another window, which is read
+    only because a late key (a key with an event older than gold's rows) needs it. If `partial` is True, a column that
+    `after` lacks is unchanged.
+
+    If the source writes an update as two messages, `half` says which of the two this is; both have the same source
+    epoch and `hi` in their sequences. `key_hash` and `old_key_hash` are hashes of the key after and before the change;
+    `old_key_hash` is None if the key stays. `shard` names the row's source table if several source tables go into one
+    gold table. A fold must not change the keys whose hashes are in `apart`, because it does not get all their events.
     """
 
     op: str
@@ -42,33 +46,33 @@ class RowEvent(NamedTuple):
 
     @property
     def left_hash(self) -> int | None:
-        """The hash of the key that the row had before the change."""
+        """The hash of the row's key before the change. It is `key_hash` if the change keeps the key."""
         return self.key_hash if self.old_key_hash is None else self.old_key_hash
 
     @property
     def pair(self) -> Pair:
-        """The value that identifies an update: both of its halves have the same one."""
+        """The identity of an update in two messages: source epoch, `hi` and partition, equal in both messages."""
         return (self.sequence.epoch, self.sequence.hi, self.part)
 
     @property
     def arrival(self) -> tuple[Sequence, int, str, int, int, int]:
-        """The sort key of events: the sequence and, for redeliveries of the same sequence, the address of the message.
+        """The sort key of events: the sequence and, if a message came twice, then window and address of the message.
 
-        No two events have the same value.
+        No two events have the same sort key.
         """
         return (self.sequence, self.ordinal, self.topic, self.partition, self.offset, self.row_index)
 
     def of_keys(self, hashes: frozenset[int]) -> "RowEvent":
-        """Return this event for a fold that gets all events of the keys with these hashes, but not of other keys.
+        """Return this event for a fold that gets all events only of the keys with these hashes.
 
-        The other keys of the event are then `apart`: the fold does not change them.
+        If the event's new or old key has another hash, this hash is in `apart`, and the fold does not change the key.
         """
         apart = frozenset(h for h in (self.key_hash, self.old_key_hash) if h is not None) - hashes
         return self._replace(apart=apart) if apart else self
 
 
 def unpaired(events: Iterable[RowEvent]) -> dict[Pair, RowEvent]:
-    """Return the halves of updates whose other half is not among these events, by `pair`."""
+    """Return the events that are half of an update in two messages and lack the other half in `events`, by `pair`."""
     halves: dict[Pair, dict[Half, RowEvent]] = {}
     for event in events:
         if event.half is not None:
@@ -77,5 +81,5 @@ def unpaired(events: Iterable[RowEvent]) -> dict[Pair, RowEvent]:
 
 
 def row_text(event: RowEvent) -> str:
-    """Return the first 500 characters of the row image, for the text of a hold."""
+    """Return the first 500 characters of the row after (or before) the change, to show it in a hold."""
     return (event.after or event.before or "")[:500]

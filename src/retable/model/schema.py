@@ -35,7 +35,7 @@ class GoldType:
         return False
 
     def joined(self, other: "GoldType") -> "GoldType | None":
-        """Return the narrowest type, other than text, that holds every value of both types; None if there is none."""
+        """Return the narrowest type, except string, that holds every value of both types; None if there is none."""
         if self.widens_to(other) or other.widens_to(self):
             return other if self.widens_to(other) else self
         mine, others = self._digits, other._digits
@@ -46,7 +46,7 @@ class GoldType:
 
     @property
     def _digits(self) -> tuple[int, int] | None:
-        """The maximal numbers of digits before and after the decimal point; None if it is not an exact number type."""
+        """The maximal numbers of digits before and after the decimal point; None for a type that is no exact number."""
         match self.kind:
             case "int":
                 return 10, 0
@@ -89,7 +89,7 @@ _KINDS: dict[str, TypeKind] = {
 
 @lru_cache
 def parse_gold_type(text: str) -> GoldType | None:
-    """Read a type in Iceberg's spelling. Return None if a gold column cannot have this type."""
+    """Read a type in Iceberg's spelling, such as `decimal(10,2)`. Return None for a type that gold does not support."""
     if decimal := _DECIMAL.match(text.replace(" ", "")):
         precision, scale = int(decimal[1]), int(decimal[2])
         return GoldType("decimal", precision, scale) if 0 < precision <= 38 and scale <= precision else None
@@ -101,10 +101,10 @@ def parse_gold_type(text: str) -> GoldType | None:
 class ColumnSpec:
     """A column as a DDL statement declares it.
 
-    `source_type` is the source's type text without the column's options, such as `BIGINT unsigned` or `ENUM('a','b')`.
-    `default` is the value of a constant default as text. `has_default` distinguishes a default of NULL from a column
-    without a constant default. `computed` is True if the default is an expression, whose value is not known. `not_null`
-    is only recorded: gold does not enforce it.
+    `source_type` is the column's type in the statement, such as `BIGINT unsigned` or `ENUM('a','b')`, without NOT NULL,
+    DEFAULT and other options. `default` is the value of a constant default as text; it is None for DEFAULT NULL, and
+    also if `has_default` is False. `computed` is True if the default is an expression, whose value is not known.
+    `not_null` is only recorded: gold does not enforce it.
     """
 
     name: str

@@ -9,9 +9,9 @@ from retable.model.schema import ColumnSpec
 
 @dataclass(frozen=True, slots=True)
 class ColumnPosition:
-    """The position of a column in a table: the `first` column, or the next one after the column `after`.
+    """FIRST or AFTER in a statement: the column becomes the first column, or follows the column named `after`.
 
-    If neither is set, a new column is the last one, and a present column stays where it is.
+    If neither is set, a new column becomes the last column, and a present column stays where it is.
     """
 
     first: bool = False
@@ -40,7 +40,10 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """A new table. `complete` is False if the statement does not contain all columns (CREATE … AS SELECT)."""
+    """CREATE TABLE. `keys` is the primary key, `references` the foreign keys.
+
+    `complete` is False if the statement does not name all columns (CREATE … AS SELECT).
+    """
 
     table: TableName
     columns: tuple[ColumnSpec, ...]
@@ -52,6 +55,8 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableLike:
+    """CREATE TABLE … LIKE: the new table `table` gets the columns and the key of the table `like`."""
+
     table: TableName
     like: TableName
     if_not_exists: bool = False
@@ -59,9 +64,9 @@ class CreateTableLike:
 
 @dataclass(frozen=True, slots=True)
 class DeclareTable:
-    """The columns and key of a table, as a dump of its schema shows them. The rows of the table stay.
+    """The columns and key of an existing table, as an imported schema dump shows them. The rows of the table stay.
 
-    The change comes from an imported schema, not from a statement of the source.
+    This change comes from a schema import by a person, not from a statement of the source.
     """
 
     table: TableName
@@ -72,13 +77,15 @@ class DeclareTable:
 
 @dataclass(frozen=True, slots=True)
 class StartTable:
-    """A baseline of the table was taken at this position. It contains all earlier changes."""
+    """A baseline (full copy) of the table was taken at this position. It contains all earlier changes."""
 
     table: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class AddColumn:
+    """ADD COLUMN: the table gets `column` at the position `place`."""
+
     table: TableName
     column: ColumnSpec
     place: ColumnPosition = ColumnPosition()
@@ -87,7 +94,7 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
-    """A column is dropped. If `leaves_key` is True, the primary key loses this column but stays, as in MySQL."""
+    """DROP COLUMN. If `leaves_key` is True, the primary key loses this column but keeps the others, as in MySQL."""
 
     table: TableName
     name: str
@@ -97,10 +104,10 @@ class DropColumn:
 
 @dataclass(frozen=True, slots=True)
 class ChangeColumn:
-    """MODIFY, CHANGE or RENAME COLUMN: the column `name` becomes `column`.
+    """MODIFY, CHANGE or RENAME COLUMN: the column `name` gets the name and definition of `column`.
 
-    If `column.source_type` is empty, the column keeps its type. `is_replaced` is True if the same statement also adds
-    another column with the old name.
+    If `column.source_type` is empty, the column keeps its type. If `place` is None, it keeps its position.
+    `is_replaced` is True if the same statement also adds another column with the old name.
     """
 
     table: TableName
@@ -113,9 +120,9 @@ class ChangeColumn:
 
 @dataclass(frozen=True, slots=True)
 class SetKey:
-    """The primary key of a table from this position on. If `keys` is empty, the table has no primary key.
+    """The primary key of a table, from the statement on. If `keys` is empty, the table has no primary key any more.
 
-    If `if_not_exists` is True, a table that already has a key keeps this key.
+    If `if_not_exists` is True, a table that already has a primary key keeps it.
     """
 
     table: TableName
@@ -125,25 +132,31 @@ class SetKey:
 
 @dataclass(frozen=True, slots=True)
 class TruncateTable:
-    """The statement removes all rows: rows of earlier changes no longer count."""
+    """TRUNCATE: the statement removes all rows, so gold ignores row changes that are older than the statement."""
 
     table: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
+    """DROP TABLE. The setting `on.drop_table` says what happens to the gold table."""
+
     table: TableName
     if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RenameTable:
+    """RENAME TABLE: `table` has the name `to` from the statement on."""
+
     table: TableName
     to: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class DropDatabase:
+    """DROP DATABASE, which drops all tables of the database."""
+
     database: str
 
 
@@ -159,7 +172,7 @@ class NoChange:
 
 @dataclass(frozen=True, slots=True)
 class AddForeignKey(NoChange):
-    """A table gets a foreign key: from this position on, its rows refer to rows of another table."""
+    """A table gets a foreign key: from the statement on, its rows refer to rows of another table."""
 
     table: TableName
     key: ForeignKey
@@ -167,7 +180,7 @@ class AddForeignKey(NoChange):
 
 @dataclass(frozen=True, slots=True)
 class DropForeignKey(NoChange):
-    """A table loses the foreign key with this name, if it has one."""
+    """DROP FOREIGN KEY: `table` loses the foreign key called `name`, if it has it."""
 
     table: TableName
     name: str
@@ -175,7 +188,7 @@ class DropForeignKey(NoChange):
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """The statement changes `table` in a way that Retable cannot replay. Retable holds the table at this statement."""
+    """Retable cannot replay this statement about `table`, and holds (stops) the table there. `reason` says why."""
 
     table: TableName | None
     reason: str
@@ -183,7 +196,10 @@ class Unsupported:
 
 @dataclass(frozen=True, slots=True)
 class MovePartitions:
-    """The statement moves partitions with their rows out of `table` or into it. The log has no events of these rows."""
+    """The statement moves partitions with their rows out of `table` or into it; `reason` describes it.
+
+    The source's log has no events of these rows.
+    """
 
     table: TableName | None
     reason: str

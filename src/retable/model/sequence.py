@@ -6,9 +6,9 @@ from typing import NamedTuple
 class Sequence(NamedTuple):
     """The position of a change in the order of the source database. Its integers compare from left to right.
 
-    `epoch` is the source epoch of the settings. `hi` and `lo` are two numbers of the format (docs/formats.md). If the
-    scope of sequences is the Kafka partition, sequences of two partitions do not compare: the caller must hold the
-    table (docs/concepts/flow.md, order across partitions).
+    `epoch` is the source epoch: a number in the settings that is raised if positions of the source start again. `hi`
+    and `lo` are two numbers that each format makes from its messages, such as a log position (docs/formats.md). In some
+    formats, sequences can be compared only inside one Kafka partition (docs/concepts/flow.md, order across partitions).
     """
 
     epoch: int

@@ -1,4 +1,7 @@
-"""Source types that the settings may name if no gold type decides the encoding: `time(3)`, `bit(8)`, `point`."""
+"""Source types that settings may name as a column's type: `time(3)`, `bit(8)`, `point`.
+
+The settings name them if the gold type does not show how messages write the values.
+"""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +16,7 @@ _MOST_BITS = 126
 
 @dataclass(frozen=True, slots=True)
 class SourceType(GoldType):
-    """A source type together with its gold type. `text` is the spelling of the source type."""
+    """A source type with its gold type (`kind`, `precision`, `scale`). `text` is the source type, such as `time(3)`."""
 
     text: str = ""
 
@@ -22,12 +25,12 @@ class SourceType(GoldType):
 
     @property
     def plain(self) -> GoldType:
-        """The gold type without the source type."""
+        """The gold type alone, without the text of the source type."""
         return GoldType(self.kind, self.precision, self.scale)
 
 
 def parse_source_type(text: str) -> SourceType | None:
-    """Read a source type. Return None if the settings may not name this type."""
+    """Read a source type such as `time(3)`, `bit(8)` or `point`. Return None for every other text."""
     found = _TYPE.match(text.strip().lower())
     if found is None:
         return None

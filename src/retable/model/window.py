@@ -1,4 +1,4 @@
-"""A window: the range of source positions that one run processes."""
+"""A window: the range of source positions (Kafka offsets or files) that one run processes."""
 
 import re
 from dataclasses import dataclass
@@ -10,14 +10,15 @@ _WINDOW = re.compile(r"\d{8}T\d{4}Z\Z")
 
 
 def window_name(start: datetime) -> str:
-    """Return the name of a window: its start in UTC, such as `20260301T0500Z`."""
+    """Return the name of the window that starts at this time: the time in UTC, such as `20260301T0500Z`."""
     return start.astimezone(UTC).strftime("%Y%m%dT%H%MZ")
 
 
 def opening(last: str, every: timedelta, now: datetime) -> datetime | None:
-    """Return the time from which the next window can be recorded; None if it can be recorded now.
+    """Return the time from which the next window can be recorded. Return None if it can be recorded `now`.
 
-    `last` is the name of the newest recorded window, and `every` the length of a window.
+    `last` is the name of the newest recorded window, and `every` the length of a window. The next window can be
+    recorded after the end of the newest one.
     """
     end = window_start(last) + every
     return end if end > now else None
@@ -29,18 +30,21 @@ def is_window_name(text: str) -> bool:
 
 
 def window_start(name: str) -> datetime:
-    """Return the start of a window from its name. Raise InvalidSetting if the text is not a window name."""
+    """Return the start of a window, in UTC, from its name. Raise InvalidSetting if the text is not a window name."""
     if not _WINDOW.match(name):
-        raise InvalidSetting(f"{name!r} is not a window; a window is named by its start in UTC, as 20260301T0500Z")
+        raise InvalidSetting(f"{name!r} is not a window; write the start of a window in UTC, such as 20260301T0500Z")
     try:
         return datetime.strptime(name, "%Y%m%dT%H%MZ").replace(tzinfo=UTC)
     except ValueError as error:
-        raise InvalidSetting(f"{name!r} is not a window: there is no such time") from error
+        raise InvalidSetting(f"{name!r} is not a window: there is no such time in the calendar") from error
 
 
 @dataclass(frozen=True, slots=True)
 class SourceObject:
-    """One object of a `files` source. `number` is its position in the order of recording, from 0 over all windows."""
+    """One file (object) of a `files` source. `number` counts the recorded files of all windows, from 0.
+
+    `key` is the file's path in the source, and `etag` identifies its content.
+    """
 
     number: int
     key: str
@@ -53,7 +57,8 @@ class PartitionRange:
     """The positions of one partition of a topic in a window: from `begin` (inclusive) to `end` (exclusive).
 
     `topic_id` is the id that the brokers give the topic, or "" if they give none. If a topic is deleted and created
-    again under the same name, the new topic has another id. `epoch` is the source epoch when the range was recorded.
+    again under the same name, the new topic has another id. `epoch` is the source epoch (a number in the settings that
+    is raised when positions start again) at the time of recording.
     """
 
     topic: str
@@ -75,11 +80,11 @@ class PartitionRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """A recorded window of a source. It never changes. `ordinal` is its number, from 0 without gaps.
+    """A recorded window of a source: what one run processes. A window never changes after it was recorded.
 
-    A window of a `files` source has `objects`. A window of a `kafka` source has one range for every known partition of
-    the topics; ranges may be empty. `epoch` is the source epoch when the window was recorded; it is None if an earlier
-    version of Retable recorded a window of objects without it.
+    `ordinal` is the window's number, from 0 without gaps. A window of a `files` source has `objects`. A window of a
+    `kafka` source has in `ranges` one range for every known partition of the topics; ranges may be empty. `epoch` is
+    the source epoch at the time of recording; it is None in windows of objects from earlier versions of Retable.
     """
 
     source: str

@@ -1,1 +1,1 @@
-"""How tables get into a lake before their changes: schemas from dumps and databases, rows from full copies."""
+"""Brings tables into a lake before their changes: schemas from dumps and databases, rows from full copies."""

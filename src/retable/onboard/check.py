@@ -1,4 +1,4 @@
-"""Checks a source without writing: which gold tables it would become, and what would hold or reject its rows."""
+"""Checks a source without writing: which gold tables a run would make, and what would hold tables or reject rows."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,16 +27,17 @@ _ROWID = ("rowid",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledTable:
-    """One table of a source, as far as a sample of messages shows it, under its name after the last sampled message.
+    """What a sample of messages shows about one table of a source. `check` makes it.
 
-    - `taken`: whether the settings select the table. `events` counts its rows in the sample.
-    - `former`: its earlier names. `dropped`: whether the source has dropped the table by the end of the sample.
-    - `key`: where `keys` come from: `settings`, `import`, `statements`, `messages`, or `nothing`.
+    - `name`: the table's name after the last sampled message. `former`: earlier names. `gold`: the gold table's name.
+    - `taken`: whether the settings select the table. `events`: the number of sampled row changes.
+    - `dropped`: whether the source has dropped the table by the end of the sample.
+    - `keys`: the key columns. `key`: their origin: `settings`, `import`, `statements`, `messages`, or `nothing`.
     - `open_types`: columns of unknown type, which would become text.
     - `state`: the state of the gold table; None if it does not exist yet. `hold`: why the gold table is held now.
-    - `clash`: another table that would get the same gold name.
+    - `clash`: the name of another table that would get the same gold name.
     - `stops`: why a run would hold the table at one of the sampled messages.
-    - `refused`: the rows that do not fit: by error code, their number and one reason.
+    - `refused`: the rows that would be rejected: for each error code, the number of rows and one reason.
     """
 
     name: TableName
@@ -56,16 +57,21 @@ class SampledTable:
 
     @property
     def needs_attention(self) -> bool:
+        """Whether the settings select the table, and it is held or would be held, or a row would be rejected."""
         return self.taken and bool(self.clash or self.hold or self.stops or self.refused)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The findings about a source, from a sample of its messages.
+    """The result of `check`: what a sample of messages shows about a source.
 
-    `refused` has, by error code, the number of messages that cannot be decoded, and one reason. `silent` are imported
-    tables without a sampled message. `declared` are tables that only a snapshot's statements declare. `hours` is set if
-    object names show their hour but the setting `hour` is missing. `is_whole`: the sample has all messages.
+    - `places`: the source's objects or Kafka partitions. `messages`, `statements`: the number of sampled messages, and
+      of the DDL statements in them.
+    - `refused`: for each error code, the number of messages that cannot be decoded, and one reason.
+    - `silent`: imported tables without a sampled message.
+    - `declared`: tables that only the statements of a snapshot (the connector's first read) declare.
+    - `hours`: how object names show their hour; set only if they do and the setting `hour` is missing.
+    - `is_whole`: whether the sample has all messages of the source.
     """
 
     places: tuple[SamplePlace, ...]
@@ -85,9 +91,9 @@ class Checked:
 
 
 def check(lake: Lake, source: Source) -> Checked:
-    """Connect to a source, and decode some messages of every partition, or of objects from its list.
+    """Decode a sample of the source's messages, and return which tables it shows and what a run would refuse.
 
-    Return the findings. Nothing is written.
+    The sample is from every Kafka partition, or from some of the source's objects. Nothing is written.
     """
     found = sample(source)
     imports = read_schema_imports(lake, source.name)

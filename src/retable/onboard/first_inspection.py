@@ -28,10 +28,11 @@ _PARTITIONS, _OF_TOPICS, _BYTES = 200, 2_000, 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class FirstInspection:
-    """The result of an inspection of a folder or of topics.
+    """What `inspect_folder` or `inspect_topics` found: the format that fits best, and facts for the first settings.
 
-    For a folder, `count` is the number of objects. For topics, `count` is the number of partitions, `positions` the
-    number of offsets in all of them, and `layout` is None. `hours` is None if object names show no hour or day.
+    `reading` has the format, and the counts of decoding the sample with it. For a folder, `count` is the number of
+    objects, and `hours` is None if object names show no hour or day. For topics, `count` is the number of partitions,
+    `positions` the number of offsets in all partitions, and `layout` is None.
     """
 
     reading: Reading
@@ -42,11 +43,15 @@ class FirstInspection:
 
 
 def inspect_folder(path: Path) -> FirstInspection:
-    """Inspect a few objects of a folder. NotFound if it has no objects or messages; Malformed if no format fits."""
+    """Inspect a few objects of a folder. Return the format that fits best, the layout, and what object names show.
+
+    NotFound if the folder has no objects or no messages. Malformed if no format fits.
+    """
     objects = list_objects(_draft(path, "lines", next(iter(FORMATS)), {}))
     if not objects:
         raise NotFound(
-            f"{path} holds no objects yet; put files with messages there, so that their format can be recognised"
+            f"the folder {path} holds no files yet; put files with messages there, so that their format can be "
+            f"recognised"
         )
     readings = [(reading, layout) for layout in get_args(Layout) for reading in _read_folder(path, layout, objects)]
     if not any(reading.read for reading, _ in readings):
@@ -59,8 +64,9 @@ def inspect_folder(path: Path) -> FirstInspection:
 
 
 def inspect_topics(facts: Mapping[str, object]) -> FirstInspection:
-    """Inspect some messages of topics. `facts` are the settings of a `kafka` source. No offset is committed.
+    """Inspect some messages of topics. Return the format that fits best, and the number of partitions and offsets.
 
+    `facts` are the settings of a `kafka` source, without `format`. No offset is committed.
     At most 2,000 messages are read, from at most 200 partitions, and about 64 MiB in all. NotFound if there is no such
     topic or no message in it. Malformed if no format fits.
     """

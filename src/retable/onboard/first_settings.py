@@ -44,7 +44,8 @@ def settings_of_topics(
 ) -> str:
     """Return the TOML text of the settings of a source whose messages are in topics of Kafka.
 
-    `access` has the keys of the setting `kafka`, which say how to authenticate to the brokers.
+    `topics` are names or globs. `access` has the keys and values of the setting `kafka`, which says how to authenticate
+    to the brokers.
     """
     globs, there = (
         ", ".join(map(toml_string, topics)),

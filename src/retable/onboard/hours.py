@@ -20,9 +20,10 @@ _FIRST_YEAR, _LAST_YEAR = 2000, 2100
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """How object names show their time. `pattern` is a value for the setting `hour`, and `every` for `every`.
+    """How the names of a source's objects show the hour or day of the objects. `find_hours` makes it.
 
-    `last` is the start of the last hour (or day, if `every` is `1d`) in the names.
+    `pattern` is a value for the setting `hour` (a regular expression), and `every` one for the setting `every` (the
+    length of a window). `last` is the start of the last hour (or day, if `every` is `1d`) in the names.
     """
 
     pattern: str
@@ -31,11 +32,15 @@ class Hours:
 
     @property
     def end(self) -> datetime:
+        """The end of the last hour or day in the names."""
         return self.last + (timedelta(hours=1) if self.every == "1h" else timedelta(days=1))
 
 
 def find_hours(keys: Sequence[str]) -> Hours | None:
-    """Return the first pattern that reads an hour, or else a day, from every name. None if there is no such pattern."""
+    """Find how object names show their hour, or else their day. `keys` are the names of objects.
+
+    Return the first pattern that reads a time from every name, or None if there is no such pattern.
+    """
     patterns: list[tuple[str, Literal["1h", "1d"]]] = [(pattern, "1h") for pattern in _HOURS]
     for pattern, every in [*patterns, *((pattern, "1d") for pattern in _DAYS)]:
         times = [_time(match[1]) if (match := re.search(pattern, key)) else None for key in keys]

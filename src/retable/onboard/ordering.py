@@ -1,4 +1,4 @@
-"""Finds where positions of a source compare: in the whole source, or only inside each Kafka partition."""
+"""Finds whether positions of a source can be compared in the whole source, or only inside each Kafka partition."""
 
 from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual, NotNull, Reference
 from pyiceberg.expressions.literals import literal
@@ -13,9 +13,10 @@ from retable.settings.sources import SourceSettings
 
 
 def scope_of(lake: Lake, source: SourceSettings) -> Scope:
-    """Return where positions of a source compare: `stream` for the whole source, `partition` for each partition.
+    """Return where two positions of a source can be compared.
 
-    A change in silver decides. If silver has none, the format of the source decides.
+    `stream` means in the whole source, `partition` only inside one Kafka partition. The scope that a row change in
+    silver has decides. If silver has no row change, the format and the database system of the source decide.
     """
     found = _seen(lake, source.name)
     if found is not None:

@@ -22,16 +22,16 @@ _ROWID = ("rowid",)
 
 @dataclass(slots=True, kw_only=True)
 class Reading:
-    """The counts of decoding sampled messages with one format and one set of its `options`.
+    """Counts how well one format, with one set of its `options`, decodes sampled messages.
 
-    - `read`, `decoded`: all messages, and the messages that decode. `own`: the decoded messages that surely are of
-      this format, and not of another format that decodes alike.
-    - `strangers`, `reasons`: the messages that do not decode, by topic and by error text.
-    - `near`: for these messages, the sum of the fraction of the format's field names that each has; -1 for a message
-      whose line does not have the layout.
-    - `tables`: the rows of each table. `without_key`: tables with a row without a key. `without_old`: the tables of
-      `without_key` with an update or delete that has no old row.
-    - `typed`, `system_told`: whether all rows came with types, and whether all named the source's database system.
+    - `read`, `decoded`: the number of messages, and of messages that decode. `own`: the decoded messages that only
+      this format can have, and no similar format.
+    - `strangers`, `reasons`: the number of messages that do not decode, for each topic and for each error text.
+    - `near`: how similar these messages are to the format. Each message adds the fraction of the format's field names
+      that it contains, or -1 if its line does not have the layout of the settings.
+    - `tables`: the number of rows of each table. `without_key`: tables with a row without a key. `without_old`: the
+      tables of `without_key` with an update or delete that has no old row.
+    - `typed`: whether all rows came with types. `system_told`: whether all rows named the source's database system.
     """
 
     format: Format
@@ -51,7 +51,7 @@ class Reading:
 
     @property
     def score(self) -> tuple[float, int]:
-        """The share of messages that decode, then `own`. A higher score is better."""
+        """The fraction of messages that decode, then the count `own`. A higher score is better."""
         return self.decoded / max(self.read, 1), self.own
 
     @property
@@ -62,7 +62,7 @@ class Reading:
         return {**self.options, **untyped}
 
     def take(self, message: RawMessage) -> None:
-        """Decode one more message and count the result."""
+        """Decode one more message, and count the result in this object."""
         self.read += 1
         try:
             events = decode_message(message, self.context)
@@ -95,7 +95,7 @@ class Reading:
 def read_all(messages: Iterable[RawMessage], draft: Draft) -> list[Reading]:
     """Decode the messages with every format, and return one `Reading` for each format and set of options.
 
-    Only one message is in memory at a time.
+    `draft` makes the source settings for a format and its options. Only one message is in memory at a time.
     """
     readings = [
         Reading(format=known, options=options, context=context_of(draft(known.name, options)))
@@ -129,7 +129,7 @@ def _nearest(readings: Iterable[Reading]) -> str:
     )
     ((reason, count),) = near.reasons.most_common(1)
     name = near.format.name
-    nearest = f"{name} is nearest" if near.decoded or near.near > 0 else f"no format is near; as {name}"
+    nearest = f"{name} fits best" if near.decoded or near.near > 0 else f"no format is similar; as {name}"
     return (
         f"{nearest}: {near.decoded} of {near.read} messages decode, and {count} fail with: {reason}; "
         f"`retable show-message --format {name} FILE` shows what a message lacks"
@@ -137,7 +137,10 @@ def _nearest(readings: Iterable[Reading]) -> str:
 
 
 def bounded(messages: Iterable[RawMessage], count: int, size: int) -> Iterator[RawMessage]:
-    """Yield messages until `count` messages or `size` bytes are reached, but at least one message if there is one."""
+    """Yield the first messages, up to `count` messages or about `size` bytes (keys and values).
+
+    The message that reaches the size is still yielded.
+    """
     for message in messages:
         yield message
         count, size = count - 1, size - len(message.key or b"") - len(message.value or b"")

@@ -27,7 +27,7 @@ _NEVER = -1
 
 @dataclass(frozen=True, slots=True)
 class SamplePlace:
-    """An object or a Kafka partition, and its size: an object's in bytes, a partition's in offsets."""
+    """An object or a Kafka partition of a source. `size` is in bytes for an object, in offsets for a partition."""
 
     name: str
     size: int
@@ -47,7 +47,7 @@ class Sampled:
 
 
 def sample(source: Source) -> Sampled:
-    """List a source, and return a sample of its messages: of some objects of a folder, or of every partition."""
+    """Return a sample of a source's messages: from some objects of the folder, or from every Kafka partition."""
     if isinstance(source, FilesSource):
         found = objects_of(source).list()
         places = tuple(SamplePlace(item.key, item.size) for item in found)
@@ -58,15 +58,15 @@ def sample(source: Source) -> Sampled:
 
 
 def some_of(items: Sequence[_Item], most: int) -> list[_Item]:
-    """Return at most `most` items, at equal distances."""
+    """Return at most `most` items of a list, at equal distances, starting with the first item."""
     step = -(-len(items) // most) or 1
     return list(items[::step])
 
 
 def spread(found: FoundPartition, most: int) -> list[PartitionRange]:
-    """Select at most `most` offsets of a partition, always with its last ones.
+    """Select at most `most` offsets of a Kafka partition, always including the last offset.
 
-    Return them as ranges: one range, or `_PLACES` ranges for many offsets.
+    Return one range of offsets, or five ranges at equal distances if 100 or more offsets are selected, but not all.
     """
     count = min(most, found.end - found.low)
     places = _PLACES if _MANY <= count < found.end - found.low else 1
@@ -77,9 +77,10 @@ def spread(found: FoundPartition, most: int) -> list[PartitionRange]:
 
 
 def sample_topics(source: KafkaSource, most: int | None, messages: int) -> Sampled:
-    """List topics, and return a sample of about `messages` messages in all.
+    """Return a sample of about `messages` messages from all topics of a source.
 
-    `most` limits the partitions that are read; None means all. At least one message of each such partition is read.
+    `most` is the maximum number of partitions to read; None means all. Each of these partitions gives at least one
+    message, if it has any.
     EnvironmentFault if the Kafka client is not installed.
     """
     try:

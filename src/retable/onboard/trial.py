@@ -1,4 +1,7 @@
-"""Tries a few events of a source in memory: applies their statements to the schemas, and reads each row alone."""
+"""Tries in memory what a replay would do with some events of a source.
+
+It applies their statements to the tables' schemas, and reads each row with the schema of its table.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,11 +33,15 @@ _SAMPLE = "sample"
 
 @dataclass(slots=True, kw_only=True)
 class Tried:
-    """The result of a trial for one gold table.
+    """The result of `try_out` for one gold table.
 
-    `keys` come from the settings, statements or messages; they are () if no key is known. `stops` is why a run would
-    hold the table. `refused` has the rows that do not fit: by shard and error code, their number and one reason. `open`
-    are the columns of unknown type, which become text. If `is_left_out`, gold would not have the table yet.
+    - `history`: the table's schemas over time. `gold`: the gold table's name. `rows`: the tried row events.
+    - `keys`: the key columns, from the settings, statements or messages; () if no key is known.
+    - `stops`: why a run would hold the table; None if it would not.
+    - `refused`: the rows that would be rejected: for each shard (source table, if several share the gold table) and
+      error code, the number of rows and one reason.
+    - `open`: the columns of unknown type, which become text.
+    - `is_left_out`: whether a run would not make the gold table yet.
     """
 
     history: TableHistory
@@ -48,10 +55,11 @@ class Tried:
 
 
 def try_out(lake: Lake, source: SourceSettings, events: Sequence[ChangeEvent], is_whole: bool) -> list[Tried]:
-    """Apply the statements of silver and of these events, and read each row of the events with its table's schema.
+    """Apply the statements of silver and of `events`, and read each row of `events` with the schema of its table.
 
-    If `is_whole` is False, `events` is a sample that may lack statements; then only an unsupported statement stops a
-    table. A table `is_left_out` if it has no row here, only a snapshot declares it, and the format options allow it.
+    Return one result for each gold table. `is_whole` is False if `events` is a sample that may lack statements; then
+    only an unsupported statement stops a table. A table is left out if it has no row in `events`, only a connector's
+    snapshot declares it, and the format options allow this.
     """
     records = events_to_batch(_SAMPLE, events).to_pylist() if events else []
     rules, statements = read_source_statements(lake, source, [row for row in records if row["kind"] == "schema"])

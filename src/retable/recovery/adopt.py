@@ -1,4 +1,4 @@
-"""Make a catalog again from the tables of its warehouse."""
+"""Make the catalog of a lake again from the tables in its warehouse."""
 
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -30,7 +30,7 @@ from retable.settings.load import Settings
 
 
 def known_tables(settings: Settings) -> dict[str, str]:
-    """Return the metadata file that the present catalog names for each table, by table name.
+    """Return the address of the metadata file that the present catalog names for each table, by table name.
 
     The result is empty if the catalog is lost or damaged.
     """
@@ -53,12 +53,15 @@ def adopt(
     former: str | None = None,
     lacking: Collection[str] = (),
 ) -> Path | None:
-    """Register the given metadata files, by table name, in the catalog, and give the lake its next run number.
+    """Register tables in the catalog, and give the lake its next run number. `tables` has metadata files by table name.
 
     A SQLite catalog is made as a new file with exactly these tables. Return the file to which the former catalog was
-    renamed; None if there was none. In any other catalog the tables are registered one by one; after a failure, call
-    the function again. `record` is the warehouse's record, or None. `former` is the address of the warehouse before a
-    move or copy, or None. The gold tables in `lacking` have lost their last commits, and are recorded as held.
+    renamed, or None if there was no former catalog. In any other catalog the tables are registered one by one, and the
+    result is None; after a failure, call the function again.
+
+    `record` is the record of the lake in the warehouse, or None if it has none. `former` is the address of the
+    warehouse before it was moved or copied, or None. The gold tables in `lacking` have lost their last commits, so they
+    are recorded as held (Retable applies no more changes to them). `on_progress` is called with each table's name.
     """
     if isinstance(settings.lake.catalog, SqliteCatalog):
         kept = _adopt_in_new_file(settings, settings.lake.catalog.file, tables, now, on_progress, former)

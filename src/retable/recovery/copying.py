@@ -26,9 +26,9 @@ _FIRST, _LAST = "ops", "ops.windows"
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """The result of copying a lake: the number of tables and files, and the `[lake]` settings of the copy.
+    """The result of copying a lake: the numbers of copied tables and files, and the `[lake]` settings of the copy.
 
-    If `has_catalog` is False, the copy has no catalog yet.
+    If `has_catalog` is False, the copy has no catalog yet: `retable recover` makes it.
     """
 
     tables: int
@@ -38,9 +38,10 @@ class Copied:
 
 
 def check_destination(lake: Lake, to: StorageLocation) -> Warehouse:
-    """Check a destination for a copy of a lake, and return the warehouse there.
+    """Check the destination `to` for a copy of a lake, and return the (empty) warehouse there.
 
-    Raise InvalidSetting if the destination has a lake already, or if one location contains the other.
+    Raise InvalidSetting in these cases: the destination has a lake already; the destination or the lake's warehouse
+    contains the other; or one of the two is a folder and the other is in a bucket.
     """
     here, there = str(lake.settings.lake.warehouse), str(to)
     if f"{there}/".startswith(f"{here}/") or f"{here}/".startswith(f"{there}/"):
@@ -58,7 +59,7 @@ def check_destination(lake: Lake, to: StorageLocation) -> Warehouse:
 def copy_lake(
     lake: Lake, to: StorageLocation, now: datetime, on_progress: Callable[[str], None] = lambda _: None
 ) -> Copied:
-    """Copy all tables of a lake in their present state, with all snapshots, and give the copy a new identity.
+    """Copy all tables of a lake to `to` in their present state, with all snapshots, and give the copy a new lake ID.
 
     The tables are read in the reverse of the order in which a run writes them. So the copy is like a lake in which a
     run died, and the next run completes it. A copy in a folder gets a SQLite catalog, `catalog.db`. For a copy in a

@@ -1,4 +1,4 @@
-"""Rewrite the addresses of a lake in place after it was moved or copied."""
+"""Rewrite the file addresses in the metadata of a lake, after the lake was moved or copied to another location."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from retable.settings.lake import LakeSettings
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The result of rewriting addresses: the number of changed files, and the files that are named but do not exist."""
+    """The result of `rewrite_addresses`: the number of changed files, and the missing files that metadata names."""
 
     files: int
     missing: tuple[str, ...]
@@ -21,9 +21,9 @@ class Rewritten:
 def check_move(lake: LakeSettings, record: LakeRecord | None, is_copy: bool) -> tuple[str, LakeRecord]:
     """Check that a lake was moved or copied. Return the old address of its warehouse, and its new record.
 
-    `record` is the record in the warehouse, with the old address. Raise InvalidSetting in these cases: the warehouse is
-    still at the old address, a person says that it was moved but the old lake still exists, or a copy would use the
-    catalog of the original lake.
+    `record` is the record of the lake in the warehouse, with the old address. `is_copy` says that the lake was copied.
+    Raise InvalidSetting in these cases: there is no record; the warehouse is still at the old address; the lake was
+    moved, but the old lake still exists; or the copy would use the catalog of the original lake.
     """
     here = str(lake.warehouse)
     if record is None:
@@ -57,10 +57,10 @@ def _record_at(lake: LakeSettings, address: str) -> LakeRecord | None:
 
 
 def rewrite_addresses(warehouse: Warehouse, old: str, on_progress: Callable[[str], None] = lambda _: None) -> Rewritten:
-    """Rewrite the addresses in all tables of a warehouse that was at the address `old`.
+    """Rewrite the file addresses in the metadata of all tables of a warehouse that was at the address `old`.
 
     If the function is killed, call it again. If the newest metadata file of a table is damaged, it uses the newest
-    readable metadata file.
+    readable metadata file. `on_progress` is called with the folder of each table.
     """
     written, missing = 0, set[str]()
     for folder in warehouse.tables():

@@ -1,4 +1,4 @@
-"""Find the tables of a warehouse from their metadata files, without a catalog."""
+"""Find the tables of a warehouse from their Iceberg metadata files, without a catalog."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -32,9 +32,9 @@ class WarehouseTable:
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """A question for a person: one of these metadata files is the right one, but no record shows which.
+    """A question for a person: which of these metadata files is the right one for a table?
 
-    `what` describes the problem. `choices` are the metadata files.
+    `what` describes the problem. `choices` are the addresses of the metadata files. The person names one with `--take`.
     """
 
     what: str
@@ -43,10 +43,10 @@ class Unclear:
 
 @dataclass(slots=True)
 class Findings:
-    """The tables of a warehouse by name, the questions for a person, and the folders of tables that are not used.
+    """The result of `find_tables`: the tables of a warehouse by name, and the questions for a person (`unclear`).
 
-    `left` are tables that Retable removed from the catalog on purpose. `unnamed` are tables whose name is not known.
-    `damaged` are tables whose metadata files are all damaged.
+    The other fields are folders of tables that are not put into the catalog: `left` were removed from the catalog by
+    Retable on purpose, `unnamed` have no known name, and `damaged` have no readable metadata file.
     """
 
     tables: dict[str, WarehouseTable] = field(default_factory=dict)
@@ -65,7 +65,8 @@ def find_tables(
     """Find every table of a warehouse, and the newest metadata file of each.
 
     `known` has the metadata file that the present catalog names, by table name. `taken` are metadata files that a
-    person chose. If several files of a table have the highest version, the person's choice decides, then the catalog.
+    person chose (`--take`). If several files of a table have the highest version, the person's choice decides, then the
+    catalog. Without either, the result has a question for a person.
     """
     findings, read = Findings(), []
     chosen_by_hand, named = set(map(plain_path, taken)), set(map(plain_path, known.values()))
@@ -144,9 +145,10 @@ def _identity(metadata: TableMetadata) -> tuple[str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference for one table between the metadata file in the catalog and the newest file in the warehouse.
+    """A table for which the catalog names another metadata file than the newest one in the warehouse.
 
-    `behind` is the number of commits by which the catalog is older. It is None if the two cannot be compared.
+    `catalog` and `warehouse` are these two files; None if the table is missing there. `behind` is the number of commits
+    by which the catalog is older, below 0 if it is newer. It is None if the two files cannot be compared.
     """
 
     name: str
@@ -169,7 +171,7 @@ class Difference:
 
 
 def differences(findings: Findings, known: Mapping[str, str]) -> list[Difference]:
-    """Return the differences between the tables that were found and the present catalog, by table name.
+    """Return the differences between the tables in the warehouse and those in the present catalog, by table name.
 
     `known` has the metadata file that the catalog names, by table name.
     """

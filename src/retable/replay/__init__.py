@@ -1,1 +1,1 @@
-"""The third stage: replay a decoded window into rows of gold."""
+"""The third stage, after land and decode: replay the change events of a window into gold, the Iceberg result tables."""

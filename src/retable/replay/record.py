@@ -1,4 +1,4 @@
-"""Record a replay run in the quarantine, the ledger, and the tables of schema changes and of gold tables."""
+"""Make the rows that record a replay run: in the quarantine, the ledger, ops.schema_changes and ops.tables."""
 
 import json
 from collections import Counter, defaultdict
@@ -32,9 +32,10 @@ REPLAY_VERSION = "replay 1"
 def quarantine_rejects(
     lake: Lake, source: str, window: str, replayed: Iterable[tuple[TableHistory, list[Reject]]], now: datetime
 ) -> None:
-    """Replace the quarantine rows of these tables for this window. Write nothing if the rows are already there.
+    """Write the rejected rows of a window to quarantine, instead of the rows of the former replay of these tables.
 
-    Two tables may have had the same name in a window, so the column `place` has the identity of the table.
+    `replayed` has the tables, each with its rejected rows. Write nothing if quarantine already has exactly these rows.
+    The column `place` has the identity of the table, because two tables may have had the same name in a window.
     """
     tables = list(replayed)
     rows = [_quarantined(history, reject, window, now) for history, rejects in tables for reject in rejects]
@@ -93,9 +94,10 @@ def ledger_rows(
     now: datetime,
     seconds: float,
 ) -> list[LedgerRow]:
-    """Return the ledger rows of one table: one row for each window in which the run counted its events.
+    """Return the ledger rows of one table: one row for each window in which the run counted the table's events.
 
-    `windows` are window names by ordinal. The counts of each row are checked: the verdicts must sum up to the rows.
+    `windows` are window names by ordinal (window number). Raise Unbalanced if the counts of a window do not add up: the
+    numbers of rows by verdict (applied, held, …) must sum up to all rows.
     """
     rows = []
     for ordinal, mine in sorted(result.counted.items()):
@@ -124,6 +126,7 @@ def ledger_rows(
 
 
 def table_row(source: str, gold: str, state: GoldState, first: FirstRows | None, now: datetime) -> TableRow:
+    """Return the row of ops.tables for a gold table. `first` says where the table's rows start; None: not known."""
     hold = None if state.hold is None else json.dumps(hold_json(state.hold), ensure_ascii=False)
     name = state.table
     return TableRow(
@@ -149,11 +152,12 @@ def change_rows(
     now: datetime,
     recorded_changes: Iterable[tuple[Statement, ChangeStatus, str | None]],
 ) -> list[SchemaChangeRow]:
-    """Return the rows that record the statements of these windows, without those that are already recorded.
+    """Return the rows that record statements in ops.schema_changes, without rows that are already there.
 
-    There is one row for each table that a statement concerns. A statement that concerns no table (an index, a database,
-    a grant) is recorded under the table name in it. If an earlier run recorded a statement for a table, the statement
-    concerns this table, even if this run did not replay the table.
+    `windows` has each statement with its window. There is one row for each table that a statement changes, from
+    `results`. A statement that changes no table (an index, a database, a grant) is recorded under the table name in it;
+    `recorded_changes` has such statements with status and reason. If an earlier run recorded a statement for a table,
+    the statement counts as changing this table, even if this run did not replay the table.
     """
     recorded = read_schema_changes(lake, source)
     statements = {(statement.position, statement.part): statement for statement in windows}
@@ -261,7 +265,7 @@ def window_rows(
 
 
 def facts(row: TableRow | None) -> tuple[object, ...] | None:
-    """Return the content of a row of ops.tables without the time of recording; None if there is no row."""
+    """Return the content of a row of ops.tables without the time of recording, to compare rows; None for None."""
     if row is None:
         return None
     first = (row.first_window, row.lowest)
@@ -269,15 +273,16 @@ def facts(row: TableRow | None) -> tuple[object, ...] | None:
 
 
 def lacking_first_rows(lake: Lake, table: Table, source: str) -> list[TableRow]:
-    """Return the newest rows of `ops.tables` that do not have the start of their table's rows (`FirstRows`)."""
+    """Return the newest rows of `ops.tables` that do not say where the rows of their table start (`FirstRows`)."""
     rows = newest_tables(rows_of(TableRow, scan(lake, table, source=source)))
     return [row for row in rows if is_undeclared(row) and row.lowest is None]
 
 
 def fill_first_rows(lake: Lake, source: str, ledger: LedgerRows, now: datetime, limit: int | None = None) -> bool:
-    """Record the start of rows in ops.tables for at most `limit` tables that lack it; None means all of them.
+    """Record in ops.tables the first window and the lowest sequence of tables that lack these values.
 
-    Return False if another run wrote to ops.tables at the same time.
+    `lacking_first_rows` finds such tables. At most `limit` tables are recorded; if it is None, all. Return False, and
+    record nothing, if another run wrote to ops.tables at the same time.
     """
     table = lake.load("ops.tables")
     lacking = lacking_first_rows(lake, table, source)[:limit]

@@ -1,4 +1,4 @@
-"""Plan the release of a held table: the kinds of release that its hold allows, their decisions, and their effect."""
+"""Plan the release of a held table (`retable hold release`): which kinds of release a hold allows, and their effect."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -35,10 +35,11 @@ _DECISIONS: dict[Way, DecisionKind] = {"skip": "skip", "reject": "skip", "as": "
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release of one table.
+    """The plan to release one held table, shown to the user before it is carried out.
 
-    `decision` is what it decides about the statement or row that holds the table; None if it decides nothing. `words`
-    are the lines that describe its effect. `repeats` are equal decisions for other positions of the same statement.
+    `way` is the kind of release, as the option names it. `decision` is the decision to record about the statement or
+    row that holds the table, or None if the release only tries again or rebuilds. `words` are the lines that describe
+    the effect. `repeats` are the same decision for other positions of the statement.
     """
 
     way: Way
@@ -48,12 +49,15 @@ class Release:
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
+        """All decisions to record: `decision` and `repeats`."""
         return (() if self.decision is None else (self.decision,)) + self.repeats
 
     def with_repeats(self, places: tuple[DecisionPlace, ...], wanted: bool) -> "Release":
-        """Return the release for a statement that is also at other `places`.
+        """Return this release, extended for a statement that the source's log contains several times.
 
-        If it is `wanted`, the release also skips the statement there. Otherwise its text mentions this possibility.
+        `places` are the other positions of the statement that holds the table. If `wanted` is True (option --repeats),
+        the release skips the statement at these positions, too. If it is False, only the text of the release changes:
+        it mentions the option.
         """
         if self.way != "skip" or self.decision is None or not places:
             return self
@@ -67,9 +71,10 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The numbers of rows of a held table: `rows` wait because of the hold, `of` are in all of its replayed windows.
+    """How many rows of a held table wait.
 
-    `last` is the newest of these windows.
+    `rows` is the number of rows that wait because of the hold. `of` is the number of all rows of the table in the
+    replayed windows, and `last` is the newest of these windows.
     """
 
     rows: int
@@ -78,7 +83,7 @@ class Waiting:
 
 
 def count_waiting(lake: Lake, source: str, table: str) -> Waiting:
-    """Count the waiting rows and all rows of a gold table in the ledger. The newest record of each window counts."""
+    """Count the waiting rows and all rows of a gold table, from the newest ledger record of each window."""
     mine = read_ledger(lake, source, stage="replay", tables=[table])
     newest = {row.window: row.counts for row in mine}.values()
     rows, of = (sum(counts.get(name, 0) for counts in newest) for name in ("held", "rows"))
@@ -95,8 +100,9 @@ def plan_release(
 ) -> Release:
     """Plan the release of a held table.
 
-    `way` is the kind of release, `text` the statement of `--as`, and `dialect` returns the SQL dialect of the source.
-    Raise InvalidSetting if the hold does not allow this kind of release; the error names the allowed ones.
+    `way` is the kind of release, `text` the statement that the user gave with `--as` (otherwise None), and `waiting`
+    the rows that wait. `dialect` returns the SQL dialect of the source, such as `mysql`. Raise InvalidSetting if the
+    hold does not allow this kind of release, or if the statement of `--as` is not understood.
     """
     fitting = ("rebuild",) if state.is_unread else fitting_ways(hold)
     if way not in fitting:
@@ -125,12 +131,12 @@ def plan_rebuild(table: str, waiting: Waiting) -> Release:
 
 
 def plan_making(table: str) -> Release:
-    """Plan the first build of a gold table that does not exist yet, but gets rows of other gold tables now."""
+    """Plan the first build of a gold table that does not exist yet, but gets rows now that other gold tables had."""
     return Release("rebuild", None, (f"{table} does not exist yet", _MADE_FROM_SILVER, _cost("rebuild", Waiting(0, 0))))
 
 
 def fitting_ways(hold: Hold) -> tuple[Way, ...]:
-    """Return the kinds of release that a hold allows, the likeliest first."""
+    """Return the kinds of release (options of `hold release`) that a hold allows, the most likely one first."""
     if hold.place is None and hold.code == BehindHorizon.code:
         return ("skip", "rebuild")
     if hold.place is None:
@@ -146,14 +152,20 @@ def fitting_ways(hold: Hold) -> tuple[Way, ...]:
 
 def _meaning(text: str, table: TableName, dialect: str) -> str:
     if dialect not in PARSERS:
-        raise InvalidSetting(f"statements of {dialect!r} are not supported; supported: {', '.join(sorted(PARSERS))}")
+        raise InvalidSetting(
+            f"--as is not possible, because Retable cannot read statements of {dialect!r}, the database of the source; "
+            f"it can read those of {', '.join(sorted(PARSERS))}"
+        )
     changes = parse_statement(dialect, text, table.database, table.schema, table.table)
     for change in changes:
         if isinstance(change, Unsupported):
-            raise InvalidSetting(f"the statement {text!r} is not understood: {change.reason}")
+            raise InvalidSetting(f"the statement of --as, {text!r}, is not understood: {change.reason}")
         about = _about(change)
         if about is not None and about != table:
-            raise InvalidSetting(f"the statement {text!r} is about {about}, but it replaces a statement about {table}")
+            raise InvalidSetting(
+                f"the statement of --as, {text!r}, is about {about}, but it must be about {table}, as the "
+                f"statement that it replaces"
+            )
     return ", ".join(type(change).__name__ for change in changes)
 
 
@@ -173,7 +185,7 @@ def _deed(way: Way, hold: Hold, text: str | None, meaning: str) -> list[str]:
                 else "The statement will have no effect"
             )
             if hold.place is None:
-                what = "Rows below the horizon that came until now and whose result gold does not show will be left out"
+                what = "Late rows that came until now, and whose result gold does not show, will be left out"
             return [f"{what}: {always}."]
         case "as":
             return [f"This statement is used instead, {always}:", f"  {text}", f"  ({meaning})"]
@@ -184,6 +196,6 @@ def _deed(way: Way, hold: Hold, text: str | None, meaning: str) -> list[str]:
 
 
 def _cost(way: Way, waiting: Waiting) -> str:
-    read = f"{waiting.of:,} rows of its windows are read" if waiting.of else "all rows of its windows are read"
+    read = f"{waiting.of:,} rows of the table are read" if waiting.of else "all rows of the table are read"
     write = "all are written again" if way == "rebuild" else f"what differs is written ({waiting.rows:,} rows waited)"
     return f"{read}; {write}. If something still stops the table, it will be held again."

@@ -1,4 +1,4 @@
-"""Find other positions of the statement that holds a table, for example if a daily job runs the statement."""
+"""Find other positions of the statement that holds (stops) a table, for example if a daily job runs it."""
 
 from typing import cast
 
@@ -19,7 +19,10 @@ _COLUMNS = (*_NAMES, "sequence", "part")
 
 
 def find_repeats(lake: Lake, source: str, hold: Hold) -> tuple[DecisionPlace, ...]:
-    """Return the other positions in silver of a statement with the same text and the same table as the hold's one."""
+    """Return the other positions in silver at which the statement of `hold` is, with the same text and the same table.
+
+    Return an empty tuple if a row holds the table, or if the hold has no position.
+    """
     table = lake.find(f"silver.{source}")
     if table is None or hold.place is None or hold.shown_statement is None:
         return ()
@@ -34,20 +37,23 @@ def find_repeats(lake: Lake, source: str, hold: Hold) -> tuple[DecisionPlace, ..
 
 
 def later_ones(places: tuple[DecisionPlace, ...], hold: Hold) -> tuple[DecisionPlace, ...]:
-    """Return the positions after the hold in its partition. There the statement would hold the table again."""
+    """Return those of `places` that are after the hold, in the same Kafka partition.
+
+    The statement at these positions would hold the table again.
+    """
     part = source_part(hold.part)
     return tuple(place for place in places if hold.place is not None and place[1] == part and place[0] > hold.place)
 
 
 def format_places(places: tuple[DecisionPlace, ...]) -> str:
-    """Return the positions as text: the first few, and the number of the other ones."""
+    """Return the positions as text: the first few positions, and how many more there are."""
     return ", ".join(str(at) for at, _ in places[:_SHOWN]) + (
         f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
     )
 
 
 def hint_of(places: tuple[DecisionPlace, ...], hold: Hold) -> str | None:
-    """Return a hint for the list of holds; None if the statement is at no other position."""
+    """Return a hint for `retable hold list`: `places` are other positions of the hold's statement. None without any."""
     if not places:
         return None
     later = later_ones(places, hold)

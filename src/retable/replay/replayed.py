@@ -1,4 +1,4 @@
-"""The result of a replay run, which is not recorded yet."""
+"""The result of a replay run, before `RunRecord` records it in the ledger."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,10 +11,12 @@ from retable.schema_history.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """The result of a replay run for every table that it replayed.
+    """The result of a replay run for every table that it replayed, before it is recorded.
 
-    `silver` identifies the content of the window in silver. It is None for a rebuild, which replays only one table.
-    `statements` has the window of each statement. `suspects` are rows of gold that the source cannot have any more.
+    `window` is the replayed window or, for a rebuild, the newest replayed one. `silver` is a digest of the window's
+    content in silver; it is None for a rebuild, which replays only one table. `tables` are the schema histories of all
+    tables. `statements` has the window of each statement. `suspects` are rows of gold that the source cannot have any
+    more, because it deleted rows that they refer to.
     """
 
     window: str

@@ -41,7 +41,10 @@ _AT_ONCE = 200
 
 
 class RunRecord:
-    """Reads the recorded state of one source for a replay run, and records the result of the run."""
+    """Reads the recorded state of one source for a replay run, and records the result of the run.
+
+    `now` is the time of recording, and `on_progress` gets lines for the log.
+    """
 
     def __init__(self, lake: Lake, source: str, run_id: str, now: datetime, on_progress: Callable[[str], None]) -> None:
         self._lake = lake
@@ -57,7 +60,7 @@ class RunRecord:
         self._cuts = read_cuts(lake, source)
 
     def recorded(self) -> RecordedState:
-        """Return the recorded state before the run."""
+        """Return what is recorded of the source (windows, tables, decisions, …) before the run."""
         replayed = self._stages["replay"]
         return RecordedState(
             ordinals=self._ordinals,
@@ -81,9 +84,9 @@ class RunRecord:
         return any(is_left_out(row, takes) for row in rows)
 
     def record(self, replayed: Replayed, seconds: float) -> StageReport:
-        """Record the result of a run, which took `seconds`, and return its report.
+        """Record the result of a run, and return its report. `seconds` is how long the run took.
 
-        The ledger is written last, because its rows mean that everything else is done.
+        The ledger is written last, because its rows mean that everything else is recorded.
         """
         source, now, results = self._source, self._now, replayed.results
         read = [result for result in results if not result.state.is_unread]

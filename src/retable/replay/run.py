@@ -1,4 +1,4 @@
-"""Replay one window for all of its tables: build their histories, find the rows of each table, replay each table."""
+"""Replay one window for all of its tables: build their schema histories, find each table's rows, replay each table."""
 
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -65,7 +65,7 @@ class Run:
 
     # --- entry points -----------------------------------------------------------------------------------------------
     def replay(self, name: str) -> Replayed:
-        """Replay a decoded window."""
+        """Replay a decoded window. Raise NotReady if the window is not decoded yet."""
         if name not in self._recorded.decoded:
             raise NotReady(f"window {name} is not decoded; run `retable decode {self._source.name} --window {name}`")
         applied = {name: self._recorded.content_of(name)}

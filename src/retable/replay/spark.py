@@ -52,9 +52,10 @@ def replay(
     now: datetime,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
-    """Replay one decoded window into gold. A window that was already replayed with the same result changes nothing.
+    """Replay one decoded window into gold, record the result, and return the report of the run.
 
-    Raise NotKept if the window is older than the horizon: silver no longer has all of its rows.
+    A window that was already replayed with the same result changes nothing. `on_progress` gets lines for the log. Raise
+    NotKept if the window is older than the horizon (the oldest window of which silver still has all rows).
     """
     find_window(lake, source.name, window)
     check_replayable(lake, source.name, window)
@@ -74,7 +75,7 @@ def replay_piece(
     now: datetime,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
-    """Replay one piece of a baseline. Silver has the piece as if it were a window with the name `window`."""
+    """Replay one piece of a baseline (full copy of a table). Silver has the piece as if it were a window, `window`."""
     return _record(spark, lake, source, run_id, now, on_progress, lambda run: run.replay(window), window)
 
 
@@ -161,7 +162,7 @@ def _record(
 
 
 def slots(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[SessionSlot]]:
-    """Return a function that returns `count` slots for parallel replays, each with its own Spark session.
+    """Return a function that returns a number of slots, to replay tables in parallel, each with its own Spark session.
 
     The first slot uses `spark`. Other sessions are made when they are needed, and live as long as `spark` does.
     """
@@ -185,7 +186,7 @@ _BESIDE: WeakKeyDictionary[SparkSession, list[tuple[SparkSession, IcebergCatalog
 
 
 class SparkRows(LakeRows):
-    """The rows of silver and gold, with the methods that need a Spark session: run tasks, read and write gold."""
+    """Reads rows of silver and gold, runs tasks and deletes rows of gold, with Spark (implements `RowStore`)."""
 
     def __init__(self, spark: SparkSession, lake: Lake, source: str, size: WindowSize | None = None) -> None:
         super().__init__(lake, source, size)

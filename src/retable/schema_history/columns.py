@@ -1,4 +1,7 @@
-"""Apply a column change (ADD, DROP, MODIFY, RENAME COLUMN) to an epoch of a table. The result is the next epoch."""
+"""Apply a column change (ADD, DROP, MODIFY, RENAME COLUMN) to an epoch of a table, which is its schema up to then.
+
+The result is the next epoch.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -21,19 +24,19 @@ from retable.schema_history.policies import (
     unfollowed,
 )
 
-FROZEN = "the statement changes the columns of the table, and the settings freeze them"
+FROZEN = 'the statement changes the columns of the table, but the settings freeze them (`schema = "frozen"`)'
 _BLANKS = re.compile(r"('(?:[^']|'')*')|\s+")
 _FIRST_LABEL = re.compile(r"enum\s*\(\s*'((?:[^']|'')*)'", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaRules:
-    """Functions of a source's SQL dialect and settings that the timeline uses.
+    """Functions of a source's SQL dialect and settings, with which statements are applied to tables.
 
-    `type_of` returns the gold type of a declared column, or None if the type is unknown. `keeps_values(old, new)`
-    returns whether a change between these source types keeps each stored value. `describe` returns a schema change as
-    JSON-able facts for the record. `policies` returns the settings of a table. `read` returns the schema changes of a
-    statement that a person gave to replace another statement.
+    `type_of` returns the gold type of a declared column, or None if Retable does not know the column's type.
+    `keeps_values(old, new)` returns whether a change from one source type to another keeps each stored value.
+    `describe` returns a schema change as facts for JSON, to record it. `policies` returns the settings `on.*` and
+    `schema` of a table. `read` returns the schema changes of a statement that a person gave to replace another one.
     """
 
     type_of: Callable[[TableName, ColumnSpec], GoldType | None]
@@ -45,10 +48,11 @@ class SchemaRules:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The context of a column change.
+    """The context of one column change, for `evolve`.
 
-    `at` is the position of its statement. `identity` is the identity of the column, if the change adds one. `epochs`
-    are the table's epochs before the change. `policies` are the table's settings, with a person's approval included.
+    `at` is the position of its statement. `identity` is for the column that the change adds, if it adds one. `epochs`
+    are the table's schemas before the change, in order. `policies` are the table's settings; if a person approved the
+    statement, they allow it.
     """
 
     at: Sequence
@@ -60,7 +64,7 @@ class Turn:
 def evolve(
     epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, turn: Turn, dialect: SchemaRules
 ) -> Epoch | str:
-    """Return the epoch after one column change, or a text that says why the change cannot be replayed."""
+    """Return the epoch (schema of the table) after one column change, or the reason why it cannot be applied."""
     after = _evolve(epoch, change, turn, dialect, turn.policies)
     if isinstance(after, str):
         return after
@@ -70,7 +74,7 @@ def evolve(
 
 
 def shape(columns: tuple[Column, ...]) -> list[tuple[str, str | None]]:
-    """Return normalized names and source types of the columns that the source has, to compare two schemas."""
+    """Return the columns of the source as pairs of name and source type, in one spelling, to compare two schemas."""
     return [(column.name.lower(), spelling(column.source_type)) for column in columns if column.retained is None]
 
 
@@ -110,7 +114,7 @@ def _evolve(
             if gone is None:
                 return _missing(epoch, "drops", name, if_exists)
             if epoch.keys and name.lower() in {key.lower() for key in epoch.keys}:
-                return f"the statement drops the key column {name!r}"
+                return f"the statement drops column {name!r}, which is part of the key of the table"
             left = tuple(column for column in epoch.columns if column != gone)
             retained = (retain(gone, 0),) if policies.columns == "additive" else ()
             return unfollowed(replace(epoch, columns=(*left, *retained)), gone.id)
@@ -142,7 +146,7 @@ def _changed(
     """Change a column. If only messages showed the column, its type in the source is unknown: keep a wider type."""
     spec = change.column
     if change.is_replaced and epoch.keys and old.name.lower() in {key.lower() for key in epoch.keys}:
-        return f"the statement renames the key column {old.name!r} and adds another column of that name"
+        return f"the statement renames the key column {old.name!r} and adds another column with its former name"
     taken = epoch.column(spec.name)
     if taken is not None and taken != old:
         return f"the statement renames column {old.name!r} to {spec.name!r}, which already exists"

@@ -1,4 +1,4 @@
-"""Make the first epoch of a table from its CREATE TABLE statement."""
+"""Make the first epoch (schema) of a table from its CREATE TABLE statement."""
 
 from retable.model.schema_change import CreateTable, CreateTableLike
 from retable.model.sequence import Sequence
@@ -10,10 +10,10 @@ from retable.schema_history.traced import TracedTable
 def created_epoch(
     at: Sequence, change: CreateTable | CreateTableLike, number: int, like: TracedTable | None, dialect: SchemaRules
 ) -> Epoch | str:
-    """Return the epoch that a CREATE TABLE at `at` begins. If a column type is unknown, return a text that says so.
+    """Return the epoch (schema) that a CREATE TABLE at the position `at` begins.
 
-    `number` is the index of the change in its statement, for column identities. `like` is the table that CREATE TABLE
-    LIKE copies, or None if that table is unknown.
+    If Retable does not know a column's type, return a text that says so. `number` is the index of the change in its
+    statement, for column identities. `like` is the table that CREATE TABLE LIKE copies, or None if it is unknown.
     """
 
     def identify(index: int) -> str:

@@ -1,4 +1,7 @@
-"""Decisions of people about statements and rows that stopped a table. They are applied each time a history is built."""
+"""Decisions of people about statements and rows that stopped the replay of a table (`retable hold release`).
+
+They are applied each time the history of a table is built from its statements.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -9,9 +12,9 @@ from retable.model.policies import Destructive, Policies
 from retable.model.sequence import Sequence
 
 BEHIND = "what came behind the horizon up to "
-"""Beginning of `Decision.statement` if a person decided to skip late rows below the retention floor.
+"""Beginning of `Decision.statement` if a person decided to skip late rows, from before rows that silver has dropped.
 
-The text ends with the last window of these rows.
+The text ends with the last window of these late rows.
 """
 
 DecisionKind = Literal["skip", "replace", "approve"]
@@ -35,7 +38,7 @@ REMEDY_ALL_ROWS = (
 )
 REMEDY_APPROVAL = "retable hold release TABLE --approve --reason ..., or --reject to ignore the statement"
 NO_OTHER = "no other statement can stand in its place"
-"""The end of the remedy of a hold whose statement `--as` cannot replace. Stored holds contain it."""
+"""The end of the remedy of a hold whose statement a person cannot replace (`--as`). Stored holds contain this text."""
 REMEDY_DATABASE = f"{REMEDY_APPROVAL} for this table; {NO_OTHER}"
 REMEDY_PARTITIONS = (
     "apply the removed or added rows to this table by hand, or keep the existing rows: "
@@ -53,17 +56,18 @@ _ASKED: dict[Destructive, str] = {
 
 
 def is_row(stands: str | None) -> bool:
-    """Return whether the recorded text is a row's image (JSON) and not a statement."""
+    """Return whether the text at which a table stopped is a row's image (JSON) and not a DDL statement."""
     return stands is not None and stands.startswith("{")
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision of a person about a statement or a row of one table, at a position.
+    """A decision of a person about one statement or row of a table.
 
-    If `kind` is `skip`, the statement or row is ignored; `statement` is its text, or the beginning of the row's image.
-    If it is `replace`, `statement`, in the source's dialect, is used instead. If it is `approve`, the statement is
-    applied, though the settings hold the table at such statements.
+    `identity` is the table's. `position` and `part` (the source partition) say where the statement or row is. If `kind`
+    is `skip`, it is ignored, and the field `statement` is its text or the beginning of the row's image. If `kind` is
+    `replace`, the field `statement`, in the source's dialect, is applied instead. If `kind` is `approve`, the statement
+    is applied, although the settings hold the table at such statements.
     """
 
     identity: str
@@ -87,14 +91,14 @@ class Decisions:
         self._places = {place for places in self._of.values() for place in places}
 
     def concerns(self, position: Sequence, part: str | None) -> bool:
-        """Return whether there is a decision about any table at this position."""
+        """Return whether there is a decision about any table at this position of this source partition."""
         return (position, part) in self._places
 
     def of(self, identity: str, position: Sequence, part: str | None) -> Decision | None:
         return self._of[identity].get((position, part)) if identity in self._of else None
 
     def skipped(self, identity: str) -> frozenset[tuple[Sequence, str | None, str | None]]:
-        """Return the positions that a table ignores, each with its statement or the beginning of its row."""
+        """Return the position and partition of all that a table ignores, with the statement or the start of the row."""
         found = self._of.get(identity, {})
         return frozenset((*place, decision.statement) for place, decision in found.items() if decision.kind == "skip")
 
@@ -107,7 +111,7 @@ def asks_first(policies: Policies, what: Destructive) -> str | None:
 
 
 def approved(policies: Policies, decision: Decision | None) -> Policies:
-    """Return the policies for a statement. If a person approved or replaced it, they do not hold it any more."""
+    """Return the policies for a statement. If a person approved or replaced it, the policies do not hold the table."""
     if decision is None or decision.kind == "skip":
         return policies
     columns = "follow" if policies.columns == "frozen" else policies.columns

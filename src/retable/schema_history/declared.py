@@ -1,8 +1,8 @@
-"""Add a dump of a table's schema to the table's history. It supplies facts that no DDL statement declares.
+"""Add a dump of a table's schema to the table's history. The dump supplies facts that no DDL statement declares.
 
-A dump does not say since when a column exists. Its columns are added to the epoch in which the dump was taken. In
-earlier epochs, it gives types to columns that only messages show. If a statement declared a column, the statement has
-priority.
+A dump does not say since when a column exists. Its columns are added to the epoch (schema) in which the dump was taken.
+In earlier epochs, the dump gives types to columns that only messages show. If a statement declared a column, the
+statement has priority.
 """
 
 from dataclasses import replace
@@ -30,9 +30,9 @@ def declare(
 ) -> list[DeclaredStep]:
     """Apply a dump of a table's schema (DeclareTable), or a baseline of its rows (StartTable), at the position `at`.
 
-    Return the schema changes that must have happened between an earlier dump and this one. The caller applies them. A
+    Return the schema changes that must have happened between an earlier dump and this dump. The caller applies them. A
     dump is ignored if a statement declared all columns of the table, or if the table is dropped or held. A column whose
-    type is unknown to Retable is skipped: its type comes from messages.
+    type Retable does not know is skipped: its type then comes from messages.
     """
     if table.hold is not None or table.dropped:
         return []

@@ -1,6 +1,6 @@
-"""Apply statements that remove rows, as the table's settings and people's decisions say.
+"""Apply statements that remove rows (DROP, TRUNCATE, DROP PARTITION), as the settings and people's decisions say.
 
-If the statement holds the table, a function returns the reason of the hold, else None.
+If the statement holds the table, a function returns the reason of the hold. Otherwise it returns None.
 """
 
 from retable.model.policies import Policies
@@ -9,11 +9,14 @@ from retable.schema_history.decisions import REMEDY_APPROVAL, REMEDY_DATABASE, R
 from retable.schema_history.statement import Statement
 from retable.schema_history.traced import TracedTable
 
-KEPT = "the settings keep the rows"
+KEPT = "the settings keep the rows in gold"
 
 
 def drop(table: TracedTable, at: Statement, policies: Policies) -> str | None:
-    """Apply a statement that drops the table. Its rows are removed from gold, unless the settings keep them."""
+    """Apply a statement that drops the table. Return the reason if this holds the table, or None.
+
+    The rows of the table are removed from gold, unless the settings keep them.
+    """
     if table.hold is not None or table.leaves_out(at):
         return None
     table.save(at.position)
@@ -25,7 +28,7 @@ def drop(table: TracedTable, at: Statement, policies: Policies) -> str | None:
 
 
 def drop_unseen(table: TracedTable, at: Statement, policies: Policies) -> None:
-    """Apply a DROP DATABASE to a table that had no statement and no row before it. The settings are the same."""
+    """Apply a DROP DATABASE to a table that had neither a statement nor a row before it, as `drop` does."""
     if table.leaves_out(at):
         return
     if (reason := asks_first(policies, "drop_table")) is not None:
@@ -58,9 +61,10 @@ def truncate(table: TracedTable, at: Statement, policies: Policies) -> str | Non
 
 
 def leave_partitions(table: TracedTable, at: Statement, reason: str, policies: Policies) -> str | None:
-    """Apply a statement that moves partitions with their rows: hold the table, or keep the rows that gold has.
+    """Apply a statement that removes or adds partitions of a source table, with their rows.
 
-    The setting `on.drop_partition` decides. `reason` is the reason of the hold, or of the record.
+    The setting `on.drop_partition` decides: hold the table and return `reason`, or keep the rows that gold has, record
+    `reason` with the statement, and return None.
     """
     if policies.drop_partition == "hold":
         return table.stop(at, reason, remedy=REMEDY_PARTITIONS)

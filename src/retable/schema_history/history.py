@@ -1,4 +1,4 @@
-"""The history of one table: its names, its epochs, its truncation points and its hold.
+"""The history of one table: its names, its epochs (schemas), its truncation points and its hold.
 
 All classes here are immutable values. `trace` (trace.py) builds them from the statements of silver only. So two runs
 with the same statements get the same tables, columns and ids, even if they replayed different windows before.
@@ -18,11 +18,11 @@ ChangeStatus = Literal["applied", "nothing", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Where a new column takes its values from, in rows that are older than the column.
+    """Says where a new column takes its values from, in rows that are older than the column.
 
-    The values are those of the column `of`, as it was before the statement at `at`. They are converted to `type`, the
-    type that the new column had at that statement. `keeps` says that the conversion changes no value. If it is False, a
-    value that is not exact in the new type holds the table.
+    The values are those of the column `of`, as it was before the statement at the position `at`. They are converted to
+    `type` (`source_type` in the source), the type that the new column had at that statement. `keeps` says that the
+    conversion changes no value. If it is False, a value that is not exact in the new type holds the table.
     """
 
     at: Sequence
@@ -34,11 +34,11 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class RetainedColumn:
-    """Says of a column that the source dropped it, or renamed it, and that gold keeps it.
+    """Describes a column that the source dropped or renamed, and that gold keeps.
 
     `name` is the column's name in the source. `number` distinguishes retained columns of the same name; if it is 0,
     gold uses `name`, too. Rows after the drop show null in the column. If `follows` is the identity of another column,
-    they show the value of that column.
+    these rows show the value of that column.
     """
 
     name: str
@@ -48,13 +48,14 @@ class RetainedColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A column of one epoch.
+    """A column of a table in one epoch (between two schema changes).
 
     `id` is its identity, which stays the same when the column is renamed or its type changes: the position of the
-    statement that added the column (`<sequence>:<n>`). If a name is dropped and added again, it is another column.
-    `default` is the text of the value that rows older than the column show. `born` is the column as it was added, if
-    its type was rewritten later; the default is read with the type of `born`. From the position `text_since` on, the
-    column is text in gold, whatever type the source declares. `retained` is set if the source no longer has the column.
+    statement that added the column (`<sequence>:<n>`). A column that is dropped and added again gets another identity.
+    `default` is the text of the value that rows older than the column show. If the type changed later so that rows were
+    rewritten, `born` is the column as it was added, and the default is read with the type of `born`. `fill` says from
+    which other column older rows get their values. From the position `text_since` on, the column is text in gold,
+    whatever type the source declares. `retained` is set if the source no longer has the column.
     """
 
     id: str
@@ -72,9 +73,10 @@ class Column:
 class Epoch:
     """The schema of a table between two schema changes.
 
-    Rows with a sequence above `start` were written with this schema, up to the next epoch. If `start` is None, the
-    epoch begins with the table. If `complete` is False, statements do not declare all columns, so undeclared columns of
-    row images are accepted.
+    Rows with a sequence (position) above `start` were written with this schema, up to the next epoch. If `start` is
+    None, the epoch begins with the table. `keys` are the names of the key columns; None means that no statement
+    declares them. If `complete` is False, statements do not declare all columns, so undeclared columns of row images
+    are accepted.
     """
 
     start: Sequence | None
@@ -90,7 +92,7 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class NameSpan:
-    """A range of sequences in which a table had the name `name`.
+    """A range of sequences (positions) in which a source table had the name `name`.
 
     Rows under this name with start <= sequence < end belong to the table. If a bound is None, the range is open there.
     `shown` is the name that gold uses for the table, if it is not `name`.
@@ -107,14 +109,17 @@ class NameSpan:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Says who owns the rows of a span: this gold table (`is_own`) or another gold table, and which shard of it."""
+    """Says to which table the rows of a name span belong: to this gold table (`is_own`) or to another one.
+
+    If several source tables (shards) go into the gold table, `shard` is the label of the source table.
+    """
 
     span: NameSpan
     is_own: bool
     shard: str | None
 
     def of(self, shard: str | None) -> "Claim":
-        """Return the claim as one shard sees it: the rows are its own only if this shard owns them."""
+        """Return the claim for one shard of this gold table: `is_own` is True only if the rows are of that shard."""
         return replace(self, is_own=self.is_own and self.shard == shard)
 
 
@@ -124,11 +129,11 @@ _OF_VALUES = frozenset({"BAD_VALUE", "INEXACT_CAST", "ROW_MISSING", "ZERO_DATE"}
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A stop of one table at a position: Retable does not apply rows from this position on, until a person helps.
+    """A stop of one table at a position: Retable does not apply rows from this position on, until the cause is solved.
 
-    If `position` is None, the whole table stops as it is, and `at` is the position of the cause, if it is known. `part`
-    is the source partition of the position. `statement` is the statement or the row image that stops the table.
-    `remedy` says what a person can do.
+    `code` and `reason` say why. If `position` is None, the whole table stops as it is, and `at` is the position of the
+    cause, if it is known. `part` is the source partition of the position. `statement` is the statement or the row image
+    that stops the table. `remedy` says what a person can do.
     """
 
     code: str
@@ -155,7 +160,7 @@ class Hold:
 
     @property
     def words(self) -> str:
-        """The reason for logs and alerts. If the reason contains a value of a row, a text that says where to see it."""
+        """The reason of the hold, for logs and alerts. If it shows a value of a row, a text without the value."""
         shows = self.is_of_row or self.code in _OF_VALUES
         return (
             "a value of a row stops the table: `retable hold list` shows the value and the reason"
@@ -171,10 +176,10 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class AppliedChange:
-    """A statement in the history of one table, and its result.
+    """A DDL statement in the history of one table, and what Retable did with it (`status`).
 
-    `meaning` are the schema changes of the statement, as JSON-able facts. `reason` explains the result, if necessary.
-    `orders_rows` says whether it matters for the result if a row comes before or after the statement.
+    `meaning` are the schema changes of the statement, as facts for JSON. `reason` explains the status, if necessary.
+    `orders_rows` says whether a row must be read differently if it comes before or after the statement.
     """
 
     position: Sequence
@@ -190,14 +195,15 @@ class AppliedChange:
 class TableHistory:
     """The history of one table of a source, under all names that the table had.
 
-    `truncations` are the truncation points (of TRUNCATE, DROP and CREATE), each with a flag: the table is dropped from
-    there on. `key_changes` are the positions at which the primary key was added, removed or changed. `ended` is the
-    position at which the table was dropped, if the settings keep its rows. `skipped` are positions of rows and
-    statements that a person decided to ignore.
+    `truncations` are the positions of TRUNCATE, DROP and CREATE TABLE, at which all rows are removed; the flag says
+    whether the table is dropped from there on. `key_changes` are the positions at which the primary key was added,
+    removed or changed. `ended` is the position at which the table was dropped, if the settings keep its rows.
+    `skipped` are the rows and statements that a person decided to ignore: position, partition and text.
+    `inferred_ids` are the identities of undeclared columns.
 
     If several source tables go into one gold table (shards/joined.py), `shards` are these source tables, and `cut`
     returns the history up to a hold. In the history of a shard, `called` is the shard's last name, even if a hold stops
-    the shard earlier, and `label` marks its rows.
+    the shard earlier, and `label` is the name of the shard in its rows.
     """
 
     identity: str
@@ -255,14 +261,14 @@ class TableHistory:
 
     @property
     def rekeyed(self) -> tuple[Sequence, ...]:
-        """The positions at which the key changed, without those below the last truncation point."""
+        """The positions at which the key changed after the last truncation point."""
         return tuple(
             position for position in self.key_changes if self.truncated_at is None or self.truncated_at < position
         )
 
     @property
     def names(self) -> set[TableName]:
-        """All names that the table, or one of its shards, had in messages."""
+        """All source names that the table, or one of its shards (source tables), had."""
         return {span.name for _, history in self.parts() for span in history.spans}
 
     @property
@@ -271,7 +277,7 @@ class TableHistory:
         return {history.identity for _, history in self.parts()}
 
     def parts(self) -> "list[tuple[str | None, TableHistory]]":
-        """Return the histories of its shards, each with the shard's label. Without shards, return (None, this history).
+        """Return the histories of the shards (source tables) with their labels. Without shards: [(None, this history)].
 
         Rows are read with the history of their shard.
         """
@@ -282,7 +288,7 @@ class TableHistory:
         return next(shard for shard in self.shards if shard.label == label)
 
     def of(self, label: str | None) -> "TableHistory":
-        """Return the history with which rows of a shard are read. Without shards, return this history."""
+        """Return the history with which rows of the shard `label` are read. Without shards, return this history."""
         return self.shard(label).history if self.shards else self
 
     @property
@@ -322,9 +328,9 @@ class Shard:
     """One of several source tables whose rows go into one gold table.
 
     `label` is the name of the source table, with its identity added if two tables had this name. `columns` has, for
-    each final column of the gold table, the shard's column that it is made of. If the shard has no such column, it has
-    the column of the gold table there. `reassigned` maps column identities of the shard: a column that is stored in a
-    gold column of another first name, to the identity of that gold column.
+    each final column of the gold table, the shard's column whose values go into it. If the shard has no such column,
+    `columns` has the gold table's column there. `reassigned` is for columns of the shard that go into a gold column of
+    another first name: it maps the identity of the shard's column to the identity of the gold column.
     """
 
     label: str
@@ -333,7 +339,7 @@ class Shard:
     reassigned: Mapping[str, str] = field(default_factory=dict)
 
     def has_dropped(self, at: int) -> bool:
-        """Return whether the shard dropped its column that belongs to the gold table's column at index `at`."""
+        """Return whether the shard dropped its column for the gold column at the index `at`."""
         own = self.columns[at].id
         ever = any(column.id == own for epoch in self.history.epochs for column in epoch.columns)
         return ever and all(column.id != own for column in self.history.final.columns)

@@ -1,4 +1,4 @@
-"""Apply the settings `on.*` of a table to changes of its columns: columns that gold keeps, and casts of values."""
+"""Apply the settings `on.*` of a table to changes of its columns: keep columns in gold, and convert values."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,7 +15,7 @@ REMEDY_KEYED = (
 
 
 def side_column(epoch: Epoch, old: Column, new: Column, at: Sequence, number: int) -> Epoch:
-    """Replace an old column by a new one at the position `at`.
+    """Return the epoch (schema) after a column is replaced at the position `at`: `old` by `new`.
 
     Gold keeps the old column, with its values, as `<name>__until_<number>`.
     """
@@ -25,9 +25,10 @@ def side_column(epoch: Epoch, old: Column, new: Column, at: Sequence, number: in
 
 
 def replace_retaining(epoch: Epoch, old: Column, new: Column, at: Sequence) -> Epoch:
-    """Apply a rename: add the renamed column, and keep the old column, which shows the same values in new rows, too.
+    """Return the epoch (schema) after the column `old` is renamed to `new`, if gold keeps both columns.
 
-    A retained column that showed the values of the old column now shows the values of the renamed column.
+    The old column shows the same values as the new column in new rows, too. A retained column that showed the
+    values of the old column now shows the values of the new column.
     """
     filled = replace(new, default=None, born=None, fill=Fill(at, old, new.source_type, new.type, keeps=True))
     there = tuple(filled if column == old else column for column in epoch.columns)
@@ -35,7 +36,7 @@ def replace_retaining(epoch: Epoch, old: Column, new: Column, at: Sequence) -> E
 
 
 def left_behind(epoch: Epoch, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    """Return the columns that gold keeps though the table's new CREATE TABLE (`columns`) does not have them."""
+    """Return the columns of `epoch` that gold keeps, although the new CREATE TABLE (`columns`) does not have them."""
     taken = {column.name.lower() for column in columns}
     return tuple(
         replace(column, retained=column.retained or RetainedColumn(column.name, 0))
@@ -45,7 +46,7 @@ def left_behind(epoch: Epoch, columns: tuple[Column, ...]) -> tuple[Column, ...]
 
 
 def kept(epochs: list[Epoch]) -> str | None:
-    """Return a text that names the columns which gold keeps and which the source lost at the start of the last epoch.
+    """Return a text with the names of the columns that the source lost at the start of the last epoch, but gold keeps.
 
     Return None if there are no such columns.
     """
@@ -57,13 +58,13 @@ def kept(epochs: list[Epoch]) -> str | None:
 
 
 def retain(column: Column, number: int, follows: str | None = None) -> Column:
-    """Return a column as gold keeps it after the source dropped it. The parameters are those of RetainedColumn."""
+    """Return a column as gold keeps it after the source dropped it. `number` and `follows` are as in RetainedColumn."""
     name = f"{column.name}__until_{number}" if number else column.name
     return replace(column, name=name, retained=RetainedColumn(column.name, number, follows))
 
 
 def unfollowed(epoch: Epoch, identity: str) -> Epoch:
-    """Let no retained column show the values of this column any longer, because these values changed."""
+    """Return the epoch in which no retained column shows the values of the column `identity`, as these changed."""
     return _followed(epoch, identity, None)
 
 
@@ -81,7 +82,7 @@ def _followed(epoch: Epoch, identity: str, now: str | None) -> Epoch:
 
 
 def arranged(epoch: Epoch) -> Epoch:
-    """Put the retained columns after the source's own columns. A retained column whose name is used gets a number."""
+    """Return the epoch with its retained columns last. A retained column with the name of another gets a number."""
     own = [column for column in epoch.columns if column.retained is None]
     taken = {column.name.lower() for column in own}
     columns = list(own)
@@ -99,7 +100,7 @@ def _apart(column: Column, taken: set[str]) -> Column:
 
 
 def next_number(epochs: Iterable[Epoch], name: str) -> int:
-    """Return the number for the next retained column of this name. Each number is used once."""
+    """Return the number for the next retained column of this source name: one more than the highest number in use."""
     numbers = (
         column.retained.number
         for epoch in epochs
@@ -112,11 +113,11 @@ def next_number(epochs: Iterable[Epoch], name: str) -> int:
 def keyed_cast(
     history: TableHistory, keys: tuple[str, ...], former: Iterable[tuple[Sequence, tuple[Column, ...]]]
 ) -> Hold | None:
-    """Return the hold at the first change of type that is not allowed, or None.
+    """Return the hold at the first change of a key column's type that may change values, or None if there is none.
 
-    A key column must not change to a type that may change its values, because rows before and after the change would
-    have different keys. If the table has no key, this is true for all columns. `keys` are the names of the present key.
-    `former` are the columns of earlier keys, each with the position at which that key ended.
+    Rows before and after such a change would have different keys. If the table has no key, all columns count as key
+    columns. `keys` are the names of the present key columns. `former` are the columns of earlier keys, each with the
+    position at which that key ended.
     """
     wanted = {key.lower() for key in keys}
     own = [column for column in history.final.columns if column.retained is None]
@@ -141,13 +142,13 @@ def source_ids(column: Column) -> list[str]:
 
 
 def hold_at(history: TableHistory, at: Sequence, code: str, reason: str, remedy: str) -> Hold:
-    """Return the hold of a table at its statement at the position `at`."""
+    """Return a hold of a table at the position `at`, with the statement that the history has at this position."""
     change = next((change for change in history.changes if change.position == at), None)
     return Hold(code, reason, at, change.part if change else None, change.statement if change else None, remedy)
 
 
 def casts_of(columns: Iterable[Column]) -> list[tuple[Sequence, Column]]:
-    """Return the changes of columns to a type that may change values, each with its position and its column."""
+    """Return the changes of these columns to a type that may change values: the position and the column of each."""
     found = []
     for column in columns:
         each: Column | None = column

@@ -27,7 +27,7 @@ from retable.schema_history.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A position in the order of a source. `time` is the source's time in milliseconds, or None if it is unknown."""
+    """A position in the log of a source. `time` is its source time in epoch milliseconds, or None if unknown."""
 
     sequence: Sequence
     part: str | None
@@ -36,8 +36,8 @@ class Moment:
     def is_before(self, other: "Moment") -> bool | None:
         """Return whether this position is before `other`.
 
-        Sequences are compared. If the two partitions have no common order, the times are compared. Return None if the
-        times are equal or one of them is unknown.
+        Sequences are compared. If the positions are in partitions without a common order, the times are compared.
+        Return None if then the times are equal or one of them is unknown.
         """
         if follows(self.part, self.sequence, other.part, other.sequence):
             return self.sequence < other.sequence
@@ -50,8 +50,9 @@ class Moment:
 class ForeignKeyReference:
     """A foreign key of the table `child`, with the present names of its tables and columns.
 
-    It exists from `since` (None: from the beginning) to `until` (None: it is not dropped). If the constraint has no
-    name, `number` counts it among the unnamed foreign keys of its table, from 1.
+    The foreign key exists from `since` to `until`. If `since` is None, it exists from the beginning; if `until` is
+    None, it is not dropped. If it has no name, `number` is its number among the unnamed foreign keys of its table,
+    from 1.
     """
 
     child: TableName
@@ -77,7 +78,7 @@ class ForeignKeyReference:
         return began and (self.until is None or self.until.is_before(moment) is not True)
 
     def is_called(self, name: str) -> bool:
-        """Return whether `name` is the constraint's name. The source calls an unnamed constraint `t_ibfk_1` or `1`."""
+        """Return whether this foreign key has the name `name`. The source calls an unnamed key `t_ibfk_1` or `1`."""
         own = {self.key.name} if self.key.name else {f"{self.child.table}_ibfk_{self.number}", str(self.number)}
         return name.lower() in {each.lower() for each in own}
 

@@ -1,4 +1,4 @@
-"""Statements of a source, and the search for statements that the source delivered twice."""
+"""DDL statements of a source, and the search for statements that the source delivered twice."""
 
 from dataclasses import dataclass, field
 
@@ -9,11 +9,12 @@ from retable.model.sequence import Sequence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One schema event of silver, with the schema changes that it means.
+    """One schema event (DDL statement) of silver, with the schema changes that it means.
 
-    `tx_id` is its transaction, if the source names it. A source may send one statement as several events at one
-    position, for example a RENAME of three tables. `offset` is then their order. `declares` says that the
-    event is from a connector's full copy. It may also name a table whose rows the connector does not send.
+    `part` is its source partition. `table` is the table that the event names. `tx_id` is its transaction, if the source
+    names it. A source may send one statement as several events at one position, for example a RENAME of three tables;
+    `offset` is then their order. `declares` says that the event is from a connector's full copy. Such an event may also
+    name a table whose rows the connector does not send.
     """
 
     position: Sequence
@@ -30,8 +31,9 @@ class Statement:
 class Redelivered:
     """Finds statements that a source delivered again at another position.
 
-    Two statements are the same if their text, source time and transaction are equal. This can happen only if positions
-    are offsets of the queue. If positions come from the source database, a statement always has the same position.
+    Two statements are the same if their text, source time and transaction are equal. Another position is possible only
+    if positions are offsets of the queue. If positions come from the source database, a statement always has the same
+    position.
     """
 
     def __init__(self) -> None:
@@ -50,8 +52,10 @@ class Redelivered:
 
 
 def doubt(first: Statement, name: TableName) -> str:
-    """Return the reason of a hold at a repeated RENAME. `name` is the old name, which a table has again."""
+    """Return the reason of a hold at a repeated RENAME. `first` is the first RENAME, `name` the old name, which a table
+    has again.
+    """
     return (
-        f"the same statement is also at {first.position}; the rows before this repetition may be repeated, too, and it "
-        f"is not known which table the name {name} meant in them"
+        f"this statement repeats the statement at {first.position}; the rows before it may be repeated, too, so it is "
+        f"not known which table the name {name} meant in these rows"
     )

@@ -1,7 +1,8 @@
 """Apply statements in order, to find which table a name means at a position, and which columns the table has there.
 
-A RENAME ends one name span of a history and begins the next span. A name that no table has begins a new history. If a
-table is dropped and created again, its history continues with new columns: gold keeps one table, which was emptied.
+A RENAME ends one name span of a table's history (the positions at which the table has a name) and begins the next one.
+A name that no table has begins a new history. If a table is dropped and created again, its history continues with new
+columns, because gold keeps one table and only removes its rows.
 """
 
 from collections.abc import Iterable
@@ -52,7 +53,7 @@ APPROVED = "a person approved the statement"
 
 
 class Timeline:
-    """Builds the histories of one source's tables, from statements that are applied in order."""
+    """Builds the histories of one source's tables from its DDL statements, which are applied in order (`trace`)."""
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class Timeline:
         return [table.freeze() for table in self._all]
 
     def owner(self, name: TableName, sequence: Sequence) -> str:
-        """Return the identity of the table that `name` means at `sequence`. If there is none, begin a new history."""
+        """Return the identity of the table that has `name` at `sequence`. If no table has it, begin a new history."""
         for table in reversed(self._all):
             if any(span.name == name and span.covers(sequence) for span in table.spans):
                 return table.identity
@@ -106,7 +107,7 @@ class Timeline:
             if table.hold is None and table.epochs[-1].start == statement.position:
                 table.complete()
         if status == "nothing" and self._again is not None:
-            reason = f"it repeats the statement at {self._again.position}"
+            reason = f"the statement repeats the statement at {self._again.position}"
         self.recorded.append((statement, status, reason))
 
     def _rule(self, at: Statement, change: SchemaChange, number: int) -> str | Literal[False] | None:

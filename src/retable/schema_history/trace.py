@@ -1,4 +1,4 @@
-"""Trace all statements of a source in order, to get the histories of its tables."""
+"""Apply all DDL statements of a source in order, to get the histories of its tables."""
 
 from collections.abc import Iterable, Mapping
 
@@ -18,7 +18,9 @@ def trace(
     known: Mapping[TableName, Sequence | None] | None = None,
     decisions: Iterable[Decision] = (),
 ) -> Timeline:
-    """Apply statements in the order of their positions, and return the timeline. A repeated statement is applied once.
+    """Apply DDL statements in the order of their positions. A repeated statement is applied once.
+
+    Return the timeline, which has the histories of the tables.
 
     `known` are tables that rows show but that may have no statement, each with the position of its first row. If the
     position is None, the table exists before all statements. Otherwise a statement below the position does not affect

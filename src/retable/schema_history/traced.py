@@ -1,4 +1,4 @@
-"""A table while its history is built from statements."""
+"""The history of a table while it is built from DDL statements."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,8 +18,9 @@ from retable.schema_history.statement import Statement
 class InferredColumn:
     """A column that no statement declares, but that row images contain.
 
-    `identity` is the table's. `epoch_start` is the start of the first epoch whose rows have the column (None: the first
-    epoch of the table). A second entry with the same name and a wider type makes the column wider.
+    `identity` is the identity of the table. `epoch_start` is the start of the first epoch (schema of the table) whose
+    rows have the column; None means the first epoch. A second entry with the same name and a wider type makes the
+    column wider.
     """
 
     identity: str
@@ -42,10 +43,11 @@ def _identity(wanted: str, left: int) -> str:
 class TracedTable:
     """The history of a table while statements are applied to it. `freeze` returns the finished history.
 
-    `inferred` are the undeclared columns by the start of their epoch. `left` counts, for each column name, how often a
-    column of this name was dropped or renamed. `renamed` is for columns that a statement renames before an image shows
-    them: it maps the new name to the identity. `declared` is the last dump of the table's schema, or None after CREATE
-    TABLE. `saved` is the state before the current statement (`save`, `undo`).
+    Most fields are as in `TableHistory`. `inferred` are the undeclared columns by the start of their epoch. `left`
+    counts, for each column name, how often a column of this name was dropped or renamed. `renamed` is for columns that
+    a statement renames before an image shows them: it maps the new name to the identity. `declared` is the last dump of
+    the table's schema; it is None before the first dump and after CREATE TABLE. `saved` is the state before the current
+    statement (`save`, `undo`).
     """
 
     identity: str
@@ -84,7 +86,7 @@ class TracedTable:
         return any((noted.position, noted.part) == (at.position, at.part) for noted in self.changes)
 
     def explain(self, at: Statement, reason: str) -> None:
-        """Set the reason in the record of a statement. A refused statement keeps the reason that it has."""
+        """Set the reason in the record of a statement, if it is the last one. A refused statement keeps its reason."""
         last = self.changes[-1] if self.changes else None
         if last is not None and (last.position, last.part) == (at.position, at.part) and last.status != "refused":
             self.changes[-1] = replace(last, reason=reason)
@@ -115,9 +117,10 @@ class TracedTable:
         reason: str | None,
         orders: bool,
     ) -> None:
-        """Record the result of a statement. If it has several schema changes, add this one to the same record.
+        """Record the result of a statement. If the statement has several schema changes, they get one record.
 
-        `orders` says whether it matters if a row comes before or after the statement.
+        `meaning` are facts about the schema change. `orders` says whether a row must be read differently if it comes
+        before or after the statement.
         """
         last = self.changes[-1] if self.changes else None
         if last is not None and last.position == at.position and last.part == at.part:
@@ -128,7 +131,7 @@ class TracedTable:
             self.changes.append(AppliedChange(at.position, at.part, at.text, meaning, status, reason, orders))
 
     def begin(self, epoch: Epoch) -> None:
-        """Start a new epoch. If the last epoch is from the same statement, replace it."""
+        """Start a new epoch (schema of the table). If the last epoch is from the same statement, replace it."""
         if self.epochs and self.epochs[-1].start == epoch.start:
             self.epochs[-1] = epoch
         else:
@@ -150,7 +153,7 @@ class TracedTable:
         self.epochs[-1] = arranged(epoch)
 
     def is_of_images(self, column: Column) -> bool:
-        """Return whether the column's type comes from row images, and not from a statement or a dump."""
+        """Return whether the column's type comes from row images and not from a statement or a dump of the schema."""
         return (column.name.lower(), column.source_type, column.type) in self._seen
 
     @property

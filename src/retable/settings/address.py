@@ -1,5 +1,5 @@
-"""Reads the text of settings from their address: a file, a folder of files, an S3 object, or an address that contains
-the settings themselves."""
+"""Reads the text of the settings from an address: a file, a folder of files, an S3 object, or an address that contains
+the text itself."""
 
 import base64
 import gzip
@@ -25,15 +25,18 @@ class _Body(Protocol):
 
 
 def to_address(text: str) -> str:
-    """Return an address that contains the text of the settings, for a process that cannot read the same files."""
+    """Return an address that contains the TOML text of the settings itself.
+
+    A process that cannot read the settings file, such as a Spark driver on another machine, can use it.
+    """
     return _OWN + base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def read_texts(address: SettingsAddress) -> tuple[list[tuple[str, str]], Path | None]:
-    """Read the settings at an address. Return each text with the name of its file, and a folder.
+    """Read the settings at an address. Return a list of pairs (name of the file, TOML text), and a folder.
 
-    Relative paths in the settings start at this folder; it is None if the settings are not in files. NotFound if there
-    are no settings; EnvironmentFault if S3 cannot be read; InvalidSetting if a text is not UTF-8.
+    Relative paths in the settings start at the returned folder, which is None if the settings are not in files.
+    NotFound if there are no settings. EnvironmentFault if S3 cannot be read. InvalidSetting if a text is not UTF-8.
     """
     if isinstance(address, str) and address.startswith(_S3):
         return [(address, _decoded(_s3_object(address), address))], None
@@ -42,7 +45,11 @@ def read_texts(address: SettingsAddress) -> tuple[list[tuple[str, str]], Path | 
     path = Path(address)
     files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
     if not files:
-        raise NotFound(f"the folder {path} holds no settings (*.toml)", path=str(path))
+        raise NotFound(
+            f"the folder {path} holds no settings (*.toml); name another folder or a file with --settings or "
+            f"$RETABLE_SETTINGS",
+            path=str(path),
+        )
     return [(str(file), _file(file)) for file in files], files[0].parent.absolute()
 
 
@@ -51,8 +58,8 @@ def _file(file: Path) -> str:
         return _decoded(file.read_bytes(), str(file))
     except FileNotFoundError:
         raise NotFound(
-            f"no settings at {file.absolute()}; name them with --settings or $RETABLE_SETTINGS, or write them with "
-            f"`retable init`",
+            f"there is no settings file {file.absolute()}; name one with --settings or $RETABLE_SETTINGS, or make one "
+            f"with `retable init`",
             path=str(file),
         ) from None
 
@@ -61,7 +68,9 @@ def _decoded(content: bytes, origin: str) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InvalidSetting(f"{origin} is not TOML: {error}", path=origin) from error
+        raise InvalidSetting(
+            f"the settings {origin} are not TOML, because they are not UTF-8 text: {error}", path=origin
+        ) from error
 
 
 def _unpacked(address: str) -> str:
@@ -79,14 +88,18 @@ def _s3_object(address: str) -> bytes:
         import boto3
         from botocore.exceptions import BotoCoreError, ClientError
     except ImportError as error:
-        raise EnvironmentFault(f"to read the settings at {address}, boto3 is needed: install retable[s3]") from error
+        raise EnvironmentFault(
+            f"the settings at {address} cannot be read without the Python package boto3: install retable[s3]"
+        ) from error
     try:
         client = cast(_S3Client, boto3.client("s3"))
         return cast(_Body, client.get_object(Bucket=bucket, Key=key)["Body"]).read()
     except ClientError as error:
         code = str(error.response.get("Error", {}).get("Code"))
         if code in ("NoSuchKey", "NoSuchBucket"):
-            raise NotFound(f"no settings at {address} ({code})", path=address) from None
+            raise NotFound(
+                f"there are no settings at {address} ({code}); correct --settings or $RETABLE_SETTINGS", path=address
+            ) from None
         raise EnvironmentFault(f"{address} cannot be read: {error}; its keys come from the AWS environment") from error
     except BotoCoreError as error:
         raise EnvironmentFault(f"{address} cannot be read: {error}; its keys come from the AWS environment") from error

@@ -29,5 +29,8 @@ class AirflowSettings(BaseModel, frozen=True, extra="forbid"):
     @model_validator(mode="after")
     def _check_enough(self) -> Self:
         if self.second_person and len(self.may_decide) == 1:
-            raise ValueError("second_person needs at least two users in may_decide, or none (everybody may decide)")
+            raise ValueError(
+                "second_person needs another person, but may_decide has only one user; name at least two users in "
+                "may_decide, or none (then everybody may decide)"
+            )
         return self

@@ -1,4 +1,4 @@
-"""The kinds of catalogs that a lake may have: the address of each, and its properties for Spark and pyiceberg.
+"""The kinds of catalogs that a lake may have: the address of each kind, and the properties for Spark and pyiceberg.
 
 An address contains no password. Other settings name the environment variables that hold passwords.
 """
@@ -33,7 +33,7 @@ _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
 
 @dataclass(frozen=True, slots=True)
 class SqliteCatalog:
-    """A SQLite file as catalog. Many processes of this machine may use it at once."""
+    """The settings of a SQLite file as catalog. Many processes of this machine may use the file at once."""
 
     file: Path
 
@@ -50,7 +50,10 @@ class SqliteCatalog:
 
 @dataclass(frozen=True, slots=True)
 class PostgresCatalog:
-    """A PostgreSQL database as catalog. `options` are options that both the JDBC and the Python driver support."""
+    """The settings of a PostgreSQL database as catalog.
+
+    `server` is `host` or `host:port`. `options` are connection options that the JDBC and the Python driver support.
+    """
 
     user: str
     server: str
@@ -74,8 +77,10 @@ class PostgresCatalog:
 
 @dataclass(frozen=True, slots=True)
 class RestCatalog:
-    """A server of Iceberg's REST protocol as catalog. One of `options` may be `warehouse`, which names a catalog of a
-    server that has several."""
+    """The settings of a server with Iceberg's REST protocol as catalog.
+
+    The option `warehouse` in `options` names one catalog if the server has several.
+    """
 
     uri: str
     options: tuple[tuple[str, str], ...] = ()
@@ -99,9 +104,9 @@ class RestCatalog:
 
 @dataclass(frozen=True, slots=True)
 class GlueCatalog:
-    """AWS Glue in a region as catalog, or a server with the same protocol at `endpoint`.
+    """The settings of AWS Glue in a region as catalog, or of a server with the same protocol at `endpoint`.
 
-    AWS's own settings give the keys: environment variables, a profile or a role.
+    The access keys come from AWS's own settings: environment variables, a profile or a role.
     """
 
     region: str
@@ -183,7 +188,7 @@ def _options(parts: SplitResult, known: tuple[str, ...]) -> tuple[tuple[str, str
     for name, _ in options:
         if name not in known:
             hint = nearest(name, known) or f"; the options are {', '.join(known)}"
-            raise ValueError(f"{name!r} is not an option of this catalog{hint}")
+            raise ValueError(f"{name!r} in the address is not an option of this kind of catalog{hint}")
     return tuple(options)
 
 

@@ -1,6 +1,6 @@
-"""Digests of the settings that decide the contents of gold.
+"""Computes digests of the settings that decide the contents of gold tables.
 
-If the digest changes, windows that were decoded with the old digest are stale.
+If such a setting changes, its digest changes. Windows that were decoded with the old digest must be decoded again.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ KEEPS_GOLD = frozenset(
         "source_epoch",  # the first number of positions in later windows; older windows keep their own
     }
 )
-"""The settings of a source that are not in the digest, because they do not change the rows of a decoded window."""
+"""The settings of a source that are not in the digest: if they change, the rows of a decoded window stay the same."""
 
 _FIRST_OPTIONS: Mapping[str, Mapping[str, object]] = {
     "format_options": {"model": "sql", "database": None, "table": None, "tuple_schema": {}},
@@ -56,7 +56,7 @@ def value_facts(source: SourceSettings, rules: TableRules, *, is_taken: bool, ca
 
 
 def typing_facts(source: SourceSettings, rules: TableRules) -> dict[str, object]:
-    """Return the settings that decide the type of a column that no statement declares."""
+    """Return the settings that decide the gold type of a column for which no DDL statement declares a type."""
     return {
         "format": source.format,
         "system": source.source_system,
@@ -69,7 +69,7 @@ def typing_facts(source: SourceSettings, rules: TableRules) -> dict[str, object]
 
 
 def digest(facts: Mapping[str, object]) -> str:
-    """Return 16 hexadecimal digits of the SHA-256 of the facts."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of these settings, given by name."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -37,26 +37,31 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
     gold: GoldNamespace = "gold_{database}"
     """The namespace of gold tables. If tables of the source have a schema, `__<schema>` is added at its end."""
     case: Literal["lower", "source"] = "lower"
-    """The case of table and column names in gold: `lower`, which every engine can read, or `source`, the case of the
-    source."""
+    """The case of table and column names in gold. `lower`: small letters, which every engine can read. `source`: as in
+    the source."""
     keep_cuts: Annotated[int, Field(strict=True, ge=1)] = 72
-    """The number of windows whose consistent cuts are kept. Upkeep does not expire the snapshots that these cuts
-    name."""
+    """The number of windows whose consistent cuts (one snapshot of every gold table) are kept. Upkeep does not expire
+    these snapshots."""
     keep_ops: Age = timedelta(days=396)
-    """How long `ops` keeps evidence, watermarks and the record of upkeep, as `90d` or `1y`."""
+    """How long the tables in the namespace `ops` keep evidence, watermarks and the record of upkeep, as `90d` or
+    `1y`."""
 
     allow_link_local: bool = False
-    """Whether addresses in the settings may be link-local. A cloud gives a machine its keys at such addresses."""
+    """Whether addresses in the settings may be link-local (169.254.x.x). A cloud gives a machine its access keys at
+    such addresses."""
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:
         named = {"catalog_password_env": PostgresCatalog, "catalog_token_env": RestCatalog}
         for setting, kind in (named | {"catalog_credential_env": RestCatalog}).items():
             if getattr(self, setting) and not isinstance(self.catalog, kind):
-                raise ValueError(f"{setting} does not apply to the catalog {self.catalog}; remove this setting")
+                raise ValueError(
+                    f"the setting {setting} does not apply to a catalog of this kind, {self.catalog}; remove it"
+                )
         if self.catalog_token_env and self.catalog_credential_env:
             raise ValueError(
-                "catalog_token_env and catalog_credential_env both log in to the catalog; set only one of the two"
+                "the settings catalog_token_env and catalog_credential_env are two ways to log in to the catalog; set "
+                "only one of the two"
             )
         if isinstance(self.catalog, GlueCatalog):
             self._check_glue()
@@ -65,7 +70,8 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
     def _check_glue(self) -> None:
         if not isinstance(self.warehouse, Bucket):
             raise ValueError(
-                "readers of a Glue catalog cannot read a folder of this machine; set warehouse to s3://bucket/prefix"
+                "the warehouse is a folder of this machine, which readers of a Glue catalog cannot read; set warehouse "
+                "to s3://bucket/prefix"
             )
         if self.s3.variables:
             raise ValueError(
@@ -75,18 +81,21 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def catalog_file(self) -> Path | None:
-        """The file of a SQLite catalog; other catalogs have none."""
+        """The file of a SQLite catalog; None for any other kind of catalog."""
         return self.catalog.file if isinstance(self.catalog, SqliteCatalog) else None
 
     @property
     def jars(self) -> tuple[str, ...]:
-        """The artifact names of the jars that Spark needs for this lake besides Iceberg. Other jars slow its start."""
+        """The Maven artifact names of the jars that Spark needs for this lake, without Iceberg's own jar.
+
+        Jars that are not needed make Spark's start slower.
+        """
         catalog = {SqliteCatalog: ("sqlite-jdbc",), PostgresCatalog: ("postgresql", "checker-qual")}
         needs_aws = isinstance(self.warehouse, Bucket) or isinstance(self.catalog, GlueCatalog)
         return catalog.get(type(self.catalog), ()) + (("iceberg-aws-bundle",) if needs_aws else ())
 
     def spark(self) -> dict[str, str]:
-        """Return the properties of Spark's catalog that are not secret."""
+        """Return the properties of Spark's catalog, without passwords and keys."""
         properties = {
             "warehouse": str(self.warehouse),
             # With a cache, a session would not see later commits of other sessions.
@@ -107,14 +116,17 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
         return properties
 
     def spark_secrets(self, read: ReadVariable) -> dict[str, str]:
-        """Return the secret properties of Spark's catalog. They must not be logged or shown."""
+        """Return the properties of Spark's catalog that are passwords or keys. They must not be logged or shown.
+
+        `read` returns the value of an environment variable.
+        """
         password = {"jdbc.password": self.catalog_password_env}
         return _read(password | self._proofs() | _s3_keys(self._store()), read)
 
     def pyiceberg(self, read: ReadVariable) -> dict[str, str]:
-        """Return the properties of pyiceberg's catalog, with secrets, but without the password of a database.
+        """Return the properties of pyiceberg's catalog, including keys, but without the password of a database.
 
-        `password` returns that password.
+        The method `password` returns that password. `read` returns the value of an environment variable.
         """
         properties = {
             "warehouse": str(self.warehouse),
@@ -129,7 +141,10 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
         return properties | _read(self._proofs() | _s3_keys(store), read)
 
     def password(self, read: ReadVariable) -> str | None:
-        """Return the password of a PostgreSQL catalog; None if the settings name no variable for it."""
+        """Return the password of a PostgreSQL catalog; None if `catalog_password_env` is not set.
+
+        `read` returns the value of an environment variable.
+        """
         return read(self.catalog_password_env) if self.catalog_password_env else None
 
     def _store(self) -> S3Settings | None:

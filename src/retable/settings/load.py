@@ -49,7 +49,10 @@ def _specificity(glob: str) -> tuple[bool, int, int]:
 
 
 class Settings(BaseModel, frozen=True, extra="forbid"):
-    """All settings of a lake, its sources and its tables."""
+    """All settings of a lake, its sources and its tables, as `load_settings` reads them.
+
+    The keys of `sources` are names of sources. The keys of `tables` are glob patterns over table names.
+    """
 
     lake: LakeSettings
     sources: dict[str, Annotated[Source, Field(discriminator="kind")]] = Field(default_factory=dict)
@@ -76,7 +79,7 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         return {**data, "sources": named}
 
     def source(self, name: str) -> Source:
-        """Return the source of this name. NotFound if there is none."""
+        """Return the settings of the source with this name. NotFound if there is no such source."""
         if name not in self.sources:
             known = f"; the sources are {', '.join(sorted(self.sources))}" if self.sources else "; there are no sources"
             raise NotFound(f"no source is called {name!r}{nearest(name, self.sources)}{known}", source=name)
@@ -88,28 +91,28 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
             first = next((other for other, each in self.tables.items() if rules.to and each.to == rules.to), glob)
             if rules != self.tables[first]:
                 raise ValueError(
-                    f'[tables."{first}"] and [tables."{glob}"] go to the same table {rules.to}: '
-                    f"write the same settings in both"
+                    f'[tables."{first}"] and [tables."{glob}"] have the same `to`, {rules.to}, but other settings '
+                    f"differ: write the same settings in both"
                 )
         return self
 
     def target(self, table: TableName) -> TableName | None:
-        """Return the table that the setting `to` names for a source table; None if `to` is not set for it."""
+        """Return the table name that the setting `to` gives for this source table; None if `to` is not set for it."""
         return self._matching(table).to if self._targets else None
 
     def rules(self, table: TableName) -> TableRules:
-        """Return the settings of a source table, or of a `to` table. Two equally specific patterns are an error."""
+        """Return the settings of a source table, or of a `to` table. InvalidSetting if two patterns match equally."""
         return self._targets.get(table) or self._matching(table)
 
     def unmatched(self, tables: Collection[TableName]) -> list[str]:
-        """Return the patterns of `[tables]` that match none of these tables."""
+        """Return the patterns of `[tables]` that match none of the given tables."""
         return [glob for glob in self.tables if not any(fnmatchcase(str(table), glob) for table in tables)]
 
     def feeds(self, source: SourceSettings, table: TableName, is_sharded: bool) -> bool:
-        """Return whether, with these settings, rows of a source still go to a gold table.
+        """Return whether, with these settings, rows of a source still go to an existing gold table.
 
-        `table` is the name of its source table. If `is_sharded`, several source tables go into the gold table, and
-        `table` is the name that the setting `to` gives it.
+        If `is_sharded`, several source tables go into the gold table, and `table` is the name that the setting `to`
+        gives the gold table. Otherwise `table` is the name of the source table.
         """
         if is_sharded:
             return table in self._targets
@@ -143,13 +146,13 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         return self.tables[winners[0]] if winners else TableRules()
 
     def fingerprint(self, source: str, table: TableName) -> str:
-        """Return a digest of the settings that decide how a table is decoded. If it changes, old windows are stale."""
+        """Return a digest of the settings that decide how a table is decoded. If it changes, decode windows again."""
         settings, rules = self.source(source), self.rules(table)
         is_taken = table in self._targets or settings.takes(table)
         return digest(value_facts(settings, rules, is_taken=is_taken, case=self.lake.case))
 
     def typing(self, source: str, table: TableName) -> str:
-        """Return a digest of the settings that decide the type of a column that no statement declares."""
+        """Return a digest of the settings that decide the gold type of a column that no DDL statement declares."""
         return digest(typing_facts(self.source(source), self.rules(table)))
 
 
@@ -157,7 +160,7 @@ _SECTIONS: dict[str, type[BaseModel]] = {"lake": LakeSettings, "sources": Source
 
 
 def entry_of(option: FieldInfo) -> type[BaseModel] | None:
-    """Return the model of the entries of an option that is a list of tables; None for any other option."""
+    """Return the pydantic model of an entry if a format option is a list of TOML tables; None for any other option."""
     inside = get_args(option.annotation)
     return next((each for each in inside if isinstance(each, type) and issubclass(each, BaseModel)), None)
 
@@ -184,7 +187,10 @@ _INSIDE: dict[str, type[BaseModel]] = {
 
 
 def load_settings(address: SettingsAddress | None = None) -> Settings:
-    """Load and check settings. If `address` is None, it is $RETABLE_SETTINGS, or else ./retable.toml."""
+    """Load and check the settings at an address. If `address` is None, use $RETABLE_SETTINGS, or else ./retable.toml.
+
+    SettingsError if the settings do not exist, cannot be read, or are wrong. The error names the first wrong setting.
+    """
     texts, folder = read_texts(address or os.environ.get("RETABLE_SETTINGS") or "retable.toml")
     merged: dict[str, object] = {}
     origins: dict[tuple[str, ...], str] = {}

@@ -104,7 +104,8 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid"):
     """The time after the end of a window within which the window must be complete, as `20m`. If it is not, an alert is
     sent."""
     sla_grade: Grade = "row"
-    """The lowest grade of evidence that counts for `sla`: `heartbeat`, `canary`, `row` or `drained`."""
+    """The lowest grade of evidence that counts for `sla`, one of `heartbeat`, `canary`, `row` and `drained`:
+    docs/concepts/watermarks.md."""
     owner: NonEmptyStr | None = None
     """The owner that alerts name, as `orders-team`."""
     severity: Literal["info", "warning", "error", "critical"] = "warning"
@@ -155,11 +156,11 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid"):
         return self.start if isinstance(self.start, datetime) else None
 
     def takes(self, table: TableName) -> bool:
-        """Return whether `include` and `exclude` select this table. The canary is never selected."""
+        """Return whether `include` and `exclude` select this table. The canary table is never selected."""
         return self.takes_named(str(table))
 
     def takes_named(self, name: str) -> bool:
-        """Return whether `include` and `exclude` select the table `database.[schema.]table`, given as text."""
+        """Return whether `include` and `exclude` select a table. `name` is the text `database.[schema.]table`."""
         return (
             name != self.canary
             and any(fnmatchcase(name, glob) for glob in self.include)
@@ -230,12 +231,13 @@ class KafkaAccess(BaseModel, frozen=True, extra="forbid"):
             )
         if not self.security_protocol.startswith("SASL") and users:
             raise ValueError(
-                f"{users[0]} is used only if security_protocol is SASL_PLAINTEXT or SASL_SSL; it is "
-                f"{self.security_protocol}"
+                f"{users[0]} is used only if security_protocol is SASL_PLAINTEXT or SASL_SSL, but it is "
+                f"{self.security_protocol}; change security_protocol, or remove {users[0]}"
             )
         if not self.security_protocol.endswith("SSL") and files:
             raise ValueError(
-                f"{files[0]} is used only if security_protocol is SSL or SASL_SSL; it is {self.security_protocol}"
+                f"{files[0]} is used only if security_protocol is SSL or SASL_SSL, but it is {self.security_protocol}; "
+                f"change security_protocol, or remove {files[0]}"
             )
         if (self.certificate_file is None) != (self.key_file is None):
             raise ValueError("certificate_file and key_file belong together; set both, or neither")
@@ -264,7 +266,7 @@ class KafkaSource(SourceSettings, frozen=True):
     """How to authenticate to the brokers, if they require it."""
 
     def reads(self, topic: str) -> bool:
-        """Return whether a topic belongs to this source."""
+        """Return whether this source reads a topic: one of the globs in `topics` matches the name."""
         return any(fnmatchcase(topic, glob) for glob in self.topics)
 
 

@@ -25,7 +25,7 @@ _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket of object storage, and the prefix in it that serves as a folder."""
+    """A storage location in a bucket of object storage. `prefix` is the start of the object names, like a folder."""
 
     name: str
     prefix: str = ""
@@ -35,14 +35,15 @@ class Bucket:
 
 
 def web_address(value: object) -> str:
-    """Check the http or https address of a server, which may have a port and a path. Return it without a last slash.
+    """Check an http or https address, and return it without a slash at its end.
 
-    ValueError if it is not such an address, or if it contains a user, a query or a fragment.
+    The address may have a port and a path. ValueError if it is not such an address, or if it contains a user, a query
+    or a fragment.
     """
     text = str(value)
     parts = split(text)
     if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
-        raise ValueError(f"{shown(text)} is not an address of a server; write it as https://host:port")
+        raise ValueError(f"{shown(text)} is not an http or https address of a server; write it as https://host:port")
     check_server(parts.netloc, text)
     return text.rstrip("/")
 
@@ -60,11 +61,13 @@ def split(text: str) -> SplitResult | None:
 def check_server(server: str, text: str) -> None:
     """Raise ValueError if `server` is not `host` or `host:port`. `text` is the whole address, for the error."""
     if not _HOST.fullmatch(re.sub(r":\d+$", "", server)):
-        raise ValueError(f"{shown(text)} does not name a server; write host or host:port, without a user name")
+        raise ValueError(
+            f"{shown(text)} does not name a server; write the server in it as host or host:port, without a user name"
+        )
 
 
 def check_host(host: str) -> None:
-    """Raise ValueError for a link-local host or a cloud's metadata service. Such a host gives a machine its keys."""
+    """Raise ValueError if a host is link-local, or a cloud's metadata service. Such a host gives a machine its keys."""
     try:
         # A single number, and an address with fewer than four parts, are valid IPv4 addresses too.
         found = ip_address(inet_ntoa(inet_aton(host)))
@@ -73,11 +76,11 @@ def check_host(host: str) -> None:
             found = ip_address(host.strip("[]").partition("%")[0])
         except ValueError:
             if host.lower().rstrip(".") in _METADATA_NAMES:
-                raise ValueError(f"{host} is a metadata service of a cloud; {_LINK_LOCAL}") from None
+                raise ValueError(f"the host {host} is a metadata service of a cloud; {_LINK_LOCAL}") from None
             return
     mapped = getattr(found, "ipv4_mapped", None) or found
     if mapped.is_link_local or str(mapped) in _METADATA:
-        raise ValueError(f"{host} is link-local, or a metadata service of a cloud; {_LINK_LOCAL}")
+        raise ValueError(f"the host {host} is link-local, or a metadata service of a cloud; {_LINK_LOCAL}")
 
 
 def shown(text: str) -> str:
@@ -103,9 +106,15 @@ def _place(value: object, info: ValidationInfo) -> Path | Bucket:
 
 
 def check_path(path: Path | Bucket) -> Path | Bucket:
-    """Return the path. ValueError if it contains `#`, `?` or `%`, because these have a meaning in a file address."""
+    """Return the path unchanged, or raise ValueError if it contains `#`, `?` or `%`.
+
+    These characters have a meaning in the address of a file.
+    """
     if found := re.search(r"[#?%]", str(path)):
-        raise ValueError(f"{str(path)!r} contains {found[0]!r}, which no file address can contain; use another folder")
+        raise ValueError(
+            f"the path {str(path)!r} contains {found[0]!r}, which the address of a file cannot contain; use another "
+            f"path"
+        )
     return path
 
 
@@ -114,13 +123,13 @@ def bucket(text: str) -> Bucket:
     name, _, prefix = text.removeprefix(S3).partition("/")
     if not _BUCKET.fullmatch(name) or ".." in name or re.fullmatch(r"[\d.]+", name):
         raise ValueError(
-            f"{text!r}: {name!r} is not the name of a bucket; a name has 3 to 63 small letters, digits, dots and "
+            f"{name!r} in {text!r} is not a valid name of a bucket; write 3 to 63 small letters, digits, dots and "
             f"hyphens, as s3://my-bucket/prefix"
         )
     if re.search(r"[\x00-\x1f?#%]", prefix) or {".", ".."} & set(prefix.split("/")) or "//" in prefix:
         raise ValueError(
-            f"{text!r}: {prefix!r} is not a prefix; put single slashes between folders, as s3://bucket/a/b, and do not "
-            f"use ? # % or a folder . or .."
+            f"{prefix!r} in {text!r} is not a valid prefix; put single slashes between folders, as s3://bucket/a/b, "
+            f"and do not use ? # % or a folder . or .."
         )
     return Bucket(name, prefix.rstrip("/"))
 
@@ -134,7 +143,7 @@ WebAddress = Annotated[str, AfterValidator(web_address)]
 
 
 class S3Settings(BaseModel, frozen=True, extra="forbid"):
-    """How to connect to object storage. A source has separate settings if its bucket is in another store."""
+    """How to connect to object storage. A source may have its own settings, if its bucket is in another store."""
 
     endpoint: WebAddress | None = None
     """The address of an object store that is not AWS S3, as `https://minio.example:9000`."""
@@ -153,17 +162,18 @@ class S3Settings(BaseModel, frozen=True, extra="forbid"):
     @model_validator(mode="after")
     def _check_keys(self) -> Self:
         if (self.access_key_env is None) != (self.secret_key_env is None):
-            raise ValueError("access_key_env and secret_key_env go together; set both, or neither")
+            raise ValueError("access_key_env and secret_key_env are used together; set both, or neither")
         if self.session_token_env and not self.access_key_env:
             raise ValueError("session_token_env needs access_key_env and secret_key_env; set these two settings too")
         return self
 
     @property
     def has_path_style(self) -> bool:
+        """Whether the bucket is in the path of a request's address: the setting `path_style`, or its default."""
         return self.endpoint is not None if self.path_style is None else self.path_style
 
     @property
     def variables(self) -> dict[str, str]:
-        """The names of environment variables in these settings, by the name of the setting."""
+        """The environment variables that hold the keys: the keys are names of settings, the values variable names."""
         fields = ("access_key_env", "secret_key_env", "session_token_env")
         return {field: name for field in fields if (name := getattr(self, field))}

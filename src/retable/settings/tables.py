@@ -1,4 +1,4 @@
-"""The section `[tables."<glob>"]` of the settings."""
+"""The sections `[tables."<glob>"]` of the settings: rules for the source tables whose names match a glob."""
 
 from typing import Annotated, Literal, Self
 
@@ -28,17 +28,17 @@ class TableRules(BaseModel, frozen=True, extra="forbid"):
     """The gold type of a column, as `price = "decimal(18,4)"`. It takes precedence over all other declarations of
     the type. If messages have no types, it may be a type of the source: `time(6)`, `bit(8)` or `point`."""
     zero_date: Literal["hold", "null", "string"] = "hold"
-    """The effect of a date such as 0000-00-00. `hold`: the table is held. `null`: the value becomes null, and is
-    counted. `string`: the column becomes text."""
+    """The effect of a date such as 0000-00-00. `hold`: the table is held (it gets no more changes until a person
+    decides). `null`: the value becomes null, and is counted. `string`: the column becomes text."""
     far_date: OnFarDate = "reject"
-    """The effect of a date before the year 1, or of an infinite date of PostgreSQL. `reject`: the row is rejected.
-    `null`: the value becomes null. `string`: the column becomes text."""
+    """The effect of a date before the year 1, or of an infinite date of PostgreSQL. `reject`: the row goes to
+    quarantine. `null`: the value becomes null. `string`: the column becomes text."""
     on: ChangeRules = ChangeRules()
     """The effects of schema changes of the source on gold, as `{ type_change = "string", drop_table = "keep" }`:
     docs/statements.md."""
     columns: Annotated[OnColumns, Field(alias="schema")] = "follow"
-    """`follow`: gold has the columns of the source. `additive`: no column is dropped. `frozen`: a change of the
-    columns holds the table."""
+    """Whether gold's columns change with the source's columns. `follow`: always. `additive`: gold drops no column.
+    `frozen`: a change of the columns holds the table."""
     approve: tuple[Destructive, ...] = ()
     """The changes before which the table is held until a person approves the change: `drop_table`, `truncate`,
     `drop_column`."""
@@ -69,7 +69,10 @@ class TableRules(BaseModel, frozen=True, extra="forbid"):
     @model_validator(mode="after")
     def _shards_go_somewhere(self) -> Self:
         if self.shard_in_key and self.to is None:
-            raise ValueError("shard_in_key is for tables that go into one gold table; name that table with `to`")
+            raise ValueError(
+                "shard_in_key needs the setting `to`, which names one gold table for several source tables; set `to`, "
+                "or remove shard_in_key"
+            )
         return self
 
     @property

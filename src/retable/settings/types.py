@@ -1,4 +1,5 @@
-"""Parsers for types of settings that TOML does not have. Their errors say how to write a value."""
+"""Parses values of settings for which TOML has no type, such as ages and intervals. The errors say how to write a
+value."""
 
 import os
 import re
@@ -32,7 +33,9 @@ def from_folder(path: str | Path, info: ValidationInfo) -> Path:
     """
     folder = info.context["folder"] if info.context else Path()
     if folder is None and not Path(path).expanduser().is_absolute():
-        raise ValueError(f"{str(path)!r} is relative, but these settings are not in a folder; write the whole path")
+        raise ValueError(
+            f"the path {str(path)!r} is relative, but these settings are not in a folder; write an absolute path"
+        )
     folder = folder or Path()
     return Path(os.path.abspath(folder / Path(path).expanduser()))
 
@@ -79,7 +82,8 @@ def _not_of_python(value: str) -> str:
     module = re.split(r"[.:]", value)[0]
     if module in sys.stdlib_module_names:
         raise ValueError(
-            f"{value!r} is in {module}, a module of Python itself; name a class or callable of another module"
+            f"{value!r} is in {module}, a module of Python itself, which settings may not name; name a class or "
+            f"callable of another module"
         )
     return value
 
@@ -102,7 +106,9 @@ def _start(value: object) -> object:
     except ValueError:
         time = None
     if not isinstance(time, datetime) or time.tzinfo is None:
-        raise ValueError(f'{value!r} is not a start; write "earliest", or a time with a zone, as 2026-03-01T05:00:00Z')
+        raise ValueError(
+            f'{value!r} is not a valid start; write "earliest", or a time with a zone, as 2026-03-01T05:00:00Z'
+        )
     return time.astimezone(UTC)
 
 
@@ -113,14 +119,15 @@ def _log_start(value: object) -> object:
         return _start(value)
     except ValueError:
         raise ValueError(
-            f'{value!r} is not a start; write "earliest", "latest", or a time with a zone, as 2026-03-01T05:00:00Z'
+            f'{value!r} is not a valid start; write "earliest", "latest", or a time with a zone, as '
+            f"2026-03-01T05:00:00Z"
         ) from None
 
 
 def _delay(value: object) -> object:
     delay = timedelta(0) if value in ("0", 0) else _span(value)
     if not isinstance(delay, timedelta) or not timedelta(0) <= delay <= timedelta(hours=1):
-        raise ValueError(f"{value!r} is not a delay; write at most one hour, as 2m, or 0")
+        raise ValueError(f"{value!r} is not a valid delay; write a length of time of at most one hour, as 2m, or 0")
     return delay
 
 
@@ -134,7 +141,8 @@ def _variable_name(value: str) -> str:
     # The value is not shown, because a person may have written the secret itself here.
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
         raise ValueError(
-            "this is not the name of an environment variable; write a name such as KAFKA_PASSWORD, not the secret"
+            "the value is not the name of an environment variable; write a name such as KAFKA_PASSWORD, not the secret "
+            "itself"
         )
     return value
 
@@ -142,7 +150,9 @@ def _variable_name(value: str) -> str:
 def _brokers(value: str) -> str:
     for each in value.split(","):
         if not re.fullmatch(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5}", each):
-            raise ValueError(f"{value!r} does not name brokers; write host:port, with commas between several")
+            raise ValueError(
+                f"{value!r} is not a list of brokers; write each broker as host:port, with commas between several"
+            )
     return value
 
 
@@ -154,10 +164,10 @@ def _source_name(value: str) -> str:
 
 @lru_cache(64)
 def linear_pattern(value: str) -> re2._Regexp:
-    r"""Compile a pattern with RE2, whose matching time is linear in the length of the text. re2.error if it is invalid.
+    r"""Compile a regular expression with RE2, whose matching time is linear in the length of the text.
 
-    RE2 has no look-around. `(?<!\d)` and `(?!\d)` are translated, because earlier versions of `retable init` wrote
-    them.
+    re2.error if the expression is invalid. RE2 has no look-around. `(?<!\d)` and `(?!\d)` are translated, because
+    earlier versions of `retable init` wrote them.
     """
     value = value.replace(r"(?<!\d)", r"(?:^|\D)").replace(r"(?!\d)", r"(?:\D|$)")
     options = re2.Options()
@@ -179,7 +189,8 @@ def _hour_pattern(value: str) -> str:
 def _gold_namespace(value: str) -> str:
     if not re.fullmatch(r"[a-z0-9_]*\{database\}[a-z0-9_]*", value):
         raise ValueError(
-            f"{value!r} is not a namespace; write {{database}}, with small letters, digits and _ around it"
+            f"{value!r} is not a valid namespace; write {{database}}, with small letters, digits and _ around it, as "
+            f"gold_{{database}}"
         )
     return value
 
@@ -202,7 +213,8 @@ def _budget(value: object) -> object:
     parsed = parse_budget(value) if isinstance(value, str) else value
     if not isinstance(parsed, QuarantineBudget):
         raise ValueError(
-            f'{value!r} is not a budget; write "0", a number per window ("10/window"), or a share ("0.01%")'
+            f'{value!r} is not a valid budget; write "0", a number per window ("10/window"), or a share of a window\'s '
+            f'messages ("0.01%")'
         )
     return parsed
 
@@ -263,6 +275,7 @@ class Notify(BaseModel, frozen=True, extra="allow"):
 
     @property
     def arguments(self) -> dict[str, object]:
+        """The arguments of the notifier: all keys of this entry except `notifier`."""
         return dict(self.model_extra or {})
 
 
@@ -271,7 +284,8 @@ class ChangeRules(BaseModel, frozen=True, extra="forbid"):
 
     type_change: OnTypeChange = "side_column"
     """The source changes the type of a column to a type that cannot hold all old values. `side_column`: gold keeps the
-    old column and adds a new column. `string`: the column becomes text. `hold`: the table is held."""
+    old column and adds a new column. `string`: the column becomes text. `hold`: the table is held (it gets no more
+    changes until a person decides)."""
     drop_table: OnDropTable = "empty"
     """The source drops the table. `empty`: the gold table becomes empty. `keep`: the gold table keeps its rows.
     `drop`: Retable drops the gold table from the catalog."""
@@ -283,4 +297,5 @@ class ChangeRules(BaseModel, frozen=True, extra="forbid"):
     `keep_rows`: gold keeps its rows."""
     cascade: OnCascade = "suspect"
     """A foreign key of MySQL or MariaDB deletes or changes rows, and the log has no event for these rows. `suspect`:
-    the table counts as late until a person or later messages settle the doubt. `ignore`: nothing happens."""
+    the table counts as late until a person or later messages show whether its rows are right. `ignore`: nothing
+    happens."""

@@ -1,4 +1,4 @@
-"""Compare a gold table with its shadow: columns by name, rows by key."""
+"""Compare a gold table with its shadow (the same table, built again next to gold): columns by name, rows by key."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from retable.verify.states import ColumnDifference, compare_spills, read_columns
 
 @dataclass(frozen=True, slots=True)
 class ShadowDifference:
-    """The differences between a gold table ("left") and its shadow ("right").
+    """The differences between the gold table `table` ("left") and its shadow ("right").
 
     `key` are the columns by which rows were compared. If it is empty, whole rows were compared. `held` says why the
-    shadow is held, or is None. `moved` says that gold changed after the shadow was built, so that newer changes are
-    only in gold. `rejected` are the changes that the shadow's replay put into quarantine: code, number, and one of the
-    reasons.
+    replay of the shadow stopped and where, or is None. `moved` says that gold changed after the shadow was built, so
+    newer changes are only in gold. `rejected` are the changes that the shadow's replay put into quarantine: for each
+    code, the number of changes and one of the reasons.
     """
 
     table: str
@@ -42,7 +42,7 @@ class ShadowDifference:
 
 
 def compare_shadow(lake: Lake, shadow: Shadow, table: str, folder: Path) -> ShadowDifference:
-    """Compare the present state of a gold table with its shadow. Temporary files are written to `folder`."""
+    """Compare a gold table in its present state with its shadow. Temporary files are written to `folder`."""
     gold, _ = find_gold(lake, table)
     shadowed, state = find_gold(lake, shadow.name_of(table))
     left, right = _columns(gold), _columns(shadowed)

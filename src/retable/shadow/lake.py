@@ -1,6 +1,7 @@
-"""The tables of a shadow. A shadow is like a separate source, with its own bronze, silver and gold.
+"""The tables of a shadow: gold tables of a source, built again next to gold, to be compared with gold.
 
-It is built by the same stages as gold. No action on a shadow changes tables of its source.
+A shadow is like a separate source, with its own bronze, silver and gold, and the same stages build it. No action on a
+shadow changes tables of its source.
 """
 
 import json
@@ -34,9 +35,9 @@ _LAYERS = ("bronze", "silver", "statements", "quarantine")
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """A shadow that is built: what was requested, by whom and why.
+    """A shadow: what a person requested (`ask`), who the person is (`who`), and why (`reason`).
 
-    `snapshots` are the snapshots of its gold tables when the build began, by gold name.
+    `snapshots` has the snapshot ids that the source's gold tables had when the build began, by gold name.
     """
 
     ask: Ask
@@ -45,7 +46,7 @@ class Shadow:
     snapshots: dict[str, int | None]
 
     def name_of(self, table: str) -> str:
-        """Return the name that a gold table has in the shadow."""
+        """Return the name of the shadow's copy of the gold table `table`."""
         return f"{shadow_source(self.ask.source)}__{table}"
 
 
@@ -55,7 +56,7 @@ def shadow_source(source: str) -> str:
 
 
 def shadow_lake(lake: Lake, source: str) -> Lake:
-    """Return a lake with settings for the shadow: the source has the shadow's name, and gold has other namespaces."""
+    """Return the lake with settings for a source's shadow: its own source name, and its own namespaces for gold."""
     name, settings = _free_name(lake, source), lake.settings
     mine = settings.source(source).model_copy(update={"name": name})
     gold = settings.lake.model_copy(update={"gold": f"{name}__{settings.lake.gold}"})
@@ -71,7 +72,7 @@ def _free_name(lake: Lake, source: str) -> str:
 
 
 def find_shadow(lake: Lake, source: str) -> Shadow | None:
-    """Return the shadow of a source if it is completely built, or None."""
+    """Return the shadow of a source, or None if it has no shadow that is completely built."""
     table = lake.find(f"silver.{shadow_source(source)}")
     manifest = None if table is None else table.properties.get(_MANIFEST)
     if manifest is None:
@@ -91,10 +92,10 @@ def the_shadow(lake: Lake, source: str) -> Shadow:
 
 @contextmanager
 def building(lake: Lake, source: str, run_id: str, now: datetime) -> Iterator[None]:
-    """Hold the lease to build the shadow of a source. Drop first what a killed build left.
+    """Return a context in which only this run builds the shadow of a source. First drop what a killed build left.
 
-    Raise Leased if another build is running. Raise InvalidSetting if there is a finished shadow: a person must promote
-    or drop it.
+    The run holds a lease, which ends with the context. Raise Leased if another build is running. Raise InvalidSetting
+    if there is a finished shadow: a person must promote or drop it.
     """
     name = shadow_source(source)
     with leased(
@@ -115,14 +116,14 @@ def end_builds(lake: Lake, source: str, now: datetime) -> None:
 
 
 def finish(lake: Lake, shadow: Shadow) -> None:
-    """Record that a shadow is completely built. It is stored as a property of the shadow's silver."""
+    """Record that a shadow is completely built, in a property of the shadow's silver table."""
     table = lake.load(f"silver.{shadow_source(shadow.ask.source)}")
     with explained(lake.settings.lake), table.transaction() as change:
         change.set_properties({_MANIFEST: json.dumps(asdict(shadow))})
 
 
 def copy_record(lake: Lake, source: str) -> None:
-    """Copy the source's rows of the `ops` tables for the shadow: windows, stages, tables and decisions."""
+    """Copy the source's rows of the `ops` tables (windows, stages, tables, decisions and others) for its shadow."""
     name = shadow_source(source)
     for ops in _COPIED:
         if (table := lake.find(ops)) is None:
@@ -143,7 +144,7 @@ def copy_record(lake: Lake, source: str) -> None:
 
 
 def drop_shadow(lake: Lake, source: str) -> list[str]:
-    """Remove a shadow, also an incomplete one: its tables with their files, and its rows in the `ops` tables.
+    """Remove the shadow of a source, also an incomplete shadow: its tables with files, and its rows in `ops` tables.
 
     Return the names of the tables that were removed.
     """

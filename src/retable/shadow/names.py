@@ -1,4 +1,4 @@
-"""Find all names under which rows of the requested tables may have arrived."""
+"""Find all source names under which rows of the tables of a shadow may have arrived, before or after a RENAME."""
 
 from retable.decode.statements import read_statements
 from retable.gold.read import find_gold
@@ -17,7 +17,7 @@ from retable.verify.rebuild import SourceHistory, names_of
 
 
 def names_of_tables(lake: Lake, ask: Ask) -> set[TableName]:
-    """Return all names that the requested tables had in messages, by the statements of silver."""
+    """Return all source names that the requested gold tables had, as the DDL statements in silver show."""
     source = lake.settings.source(ask.source)
     ordinals = read_ordinals(lake, ask.source)
     replayed = frozenset(read_stages(lake, ask.source)["replay"])

@@ -17,7 +17,7 @@ from retable.verify.outlook import inspect_again
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request for a shadow: decode these windows of a source again, and build these tables (gold names) from them."""
+    """A request for a shadow of a source: decode these windows again, and build these gold tables with the result."""
 
     source: str
     tables: tuple[str, ...]
@@ -25,16 +25,16 @@ class Ask:
 
 
 def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: str, begun: bool = False) -> Ask:
-    """Check a request for the windows from `start` to before `end`, and return it.
+    """Check and return a request for a shadow of the windows from `start` to before `end` (window names).
 
-    Raise an error with advice if it cannot be done. `begun` says that this is a promotion. A promotion may have been
-    interrupted after it decoded windows again, so other tables may be stale for that reason.
+    Raise an error with advice if it cannot be done. `begun` says that this is the promotion of a shadow. A promotion
+    may have been interrupted after it decoded windows again, so other tables may be stale for that reason.
     """
     name = lake.settings.source(source).name
     windows = check_windows(lake, name, start, end)
     if not tables:
         mine = sorted(gold for gold, state in gold_states(lake).items() if state.source == name)
-        raise InvalidSetting(f"name the tables to rebuild; {name} has {', '.join(mine) or 'none yet'}")
+        raise InvalidSetting(f"name the gold tables to rebuild in `tables`; {name} has {', '.join(mine) or 'none yet'}")
     for table in tables:
         state = find_gold(lake, table)[1]
         if state.source != name:
@@ -67,7 +67,7 @@ def _check_others(lake: Lake, ask: Ask, begun: bool) -> None:
     Held tables are ignored: every run of these windows applies the settings to them below the hold, and their readers
     know that they are not complete.
     """
-    states, run = gold_states(lake), f"{ask.source} run again from {ask.windows[0]} to {ask.windows[-1]}"
+    states, run = gold_states(lake), f"the repeated run of {ask.source} from {ask.windows[0]} to {ask.windows[-1]}"
     golds = {str(state.table): name for name, state in states.items() if state.source == ask.source}
     again = inspect_again(lake, lake.settings.source(ask.source), ask.windows)
     found = {each.table for each in again.stale if not begun or each.because != ("silver",)}
@@ -86,9 +86,9 @@ def _check_others(lake: Lake, ask: Ask, begun: bool) -> None:
 
 
 def check_windows(lake: Lake, source: str, start: str, end: str) -> tuple[str, ...]:
-    """Return the recorded windows from `start` to before `end`.
+    """Return the names of the recorded windows from `start` to before `end`. These two are also window names.
 
-    Raise an error with the reason if not all of them are recorded and replayed, or if silver or bronze dropped them.
+    Raise an error with the reason if a window is not recorded or not replayed, or if silver or bronze dropped its rows.
     """
     first, behind = window_start(start), window_start(end)
     if first >= behind:

@@ -1,4 +1,4 @@
-"""Check whether a shadow may be promoted: all its inputs are as they were when it was built."""
+"""Check whether a shadow may be promoted: all its inputs must be as they were when it was built."""
 
 from collections.abc import Iterator
 
@@ -19,9 +19,10 @@ from retable.shadow.plan import check_ask
 
 
 def check_promotion(lake: Lake, shadow: Shadow) -> None:
-    """Check a shadow before its promotion changes silver and gold. An interrupted promotion passes the check again.
+    """Check that the promotion of a shadow would give the tables that the shadow shows. Nothing is changed.
 
-    Raise InvalidSetting if the result would differ from the shadow. Raise the errors of `check_ask`, too.
+    Raise InvalidSetting if the result would be different, and the errors of `check_ask`. After an interrupted
+    promotion, the check passes again.
     """
     ask = shadow.ask
     _check_decoder(lake, shadow)
@@ -49,13 +50,13 @@ def _changes(lake: Lake, shadow: Shadow, table: str) -> Iterator[str]:
     _, state = find_gold(lake, table)
     _, shadowed = find_gold(lake, shadow.name_of(table))
     if state.identity != shadowed.identity:
-        yield f"{table} is now another table than {shadowed.table}, from which its shadow was built"
+        yield f"{table} is now another table than the source table {shadowed.table}, from which its shadow was built"
     if any(
         identity.rpartition(":")[2] != _fingerprint(lake, source, shadowed) for identity in shadowed.applied.values()
     ):
         yield f"the settings of {table}, or its imported schema, have changed since its shadow was built"
     if _decisions(lake, source, state) != _decisions(lake, shadow_source(source), state):
-        yield f"the decisions on {table} have changed since its shadow was built"
+        yield f"people's decisions on {table} (`retable hold release`) have changed since its shadow was built"
     if _baselines(lake, source, state) != _baselines(lake, shadow_source(source), state):
         yield f"the baselines of {table} have changed since its shadow was built"
 

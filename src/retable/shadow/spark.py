@@ -1,4 +1,4 @@
-"""Build a shadow with Spark, and promote it: repeat the same steps on silver and gold."""
+"""Build a shadow of gold tables with Spark, and promote it: repeat the same steps on silver and gold."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -49,10 +49,10 @@ def build(
     now: datetime,
     on_progress: OnProgress,
 ) -> Shadow:
-    """Build a shadow: decode the windows again next to silver, and build the tables from these windows and all others.
+    """Build a shadow: decode the requested windows again, and build the tables from these and all other windows.
 
-    What a killed build left is dropped first. Raise Leased if another build is running. Raise InvalidSetting if there
-    is a finished shadow.
+    Silver and gold of the source do not change. What a killed build left is dropped first. `reason` and `who` are
+    recorded. Raise Leased if another build is running. Raise InvalidSetting if the source has a finished shadow.
     """
     with building(lake, ask.source, run_id, now):
         shadowed = shadow_lake(lake, ask.source)

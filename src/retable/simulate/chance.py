@@ -1,4 +1,7 @@
-"""The source of all random choices of the simulator. Hypothesis can be the source, so that a test can shrink them."""
+"""Makes all random choices of the simulator.
+
+Hypothesis can be the source of the random numbers, so that it can shrink a failing test's choices to simpler choices.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
@@ -7,22 +10,22 @@ Item = TypeVar("Item")
 
 
 class Chance(Protocol):
-    """What the simulator needs of a random source: `random.Random` and Hypothesis' `st.randoms()` have this method."""
+    """The source of random numbers that the simulator needs: `random.Random`, or Hypothesis' `st.randoms()`."""
 
     def randrange(self, start: int, stop: int, /) -> int: ...
 
 
 def pick(chance: Chance, items: Sequence[Item]) -> Item:
-    """Return one item at random. A test that shrinks prefers the first item, so the simplest item should be first."""
+    """Return one item at random. Hypothesis shrinks to the first item, so the simplest item should be first."""
     return items[chance.randrange(0, len(items))]
 
 
 def hits(chance: Chance, share: float) -> bool:
-    """Return True with the probability `share`, from 0 to 1. A test that shrinks prefers False."""
+    """Return True with the probability `share`, from 0 to 1. Hypothesis shrinks to False."""
     return chance.randrange(0, 1000) >= 1000 - share * 1000
 
 
 def shuffled(chance: Chance, items: Sequence[Item]) -> list[Item]:
-    """Return the items in a random order. A test that shrinks prefers the given order."""
+    """Return the items in a random order. Hypothesis shrinks to the given order."""
     rest = list(items)
     return [rest.pop(chance.randrange(0, len(rest))) for _ in range(len(rest))]

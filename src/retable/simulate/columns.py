@@ -1,4 +1,4 @@
-"""Columns and types of the shop's tables, as MySQL declares them."""
+"""The columns and types of the simulated shop's tables, as MySQL declares them."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -14,7 +14,10 @@ INTEGER_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigin
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A declared type, as `ColumnType("decimal", (12, 2))`. `str` gives MySQL's text. Only an ENUM has `labels`."""
+    """A type of MySQL, as `ColumnType("decimal", (12, 2))`. Calling `str` gives the type's text in SQL.
+
+    `arguments` are the numbers in parentheses. `labels` are the values of an ENUM; other types have none.
+    """
 
     base: str
     arguments: tuple[int, ...] = ()
@@ -27,23 +30,24 @@ class ColumnType:
 
     @property
     def scale(self) -> int:
-        """The number of digits after the point: of a decimal, or of the seconds of a time."""
+        """The last number in parentheses: the digits after the point of a decimal or of a time's seconds; else 0."""
         return self.arguments[-1] if self.arguments else 0
 
     @property
     def is_whole(self) -> bool:
+        """Whether this is an integer type."""
         return self.base in INTEGER_BITS
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The least and the greatest value of an integer type."""
+        """The smallest and the greatest value of this type, which must be an integer type."""
         bits = INTEGER_BITS[self.base]
         return (0, 2**bits - 1) if self.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as a statement declares it. `has_default` distinguishes DEFAULT NULL from no default."""
+    """A column as a DDL statement declares it. With `has_default`, a `default` of None means DEFAULT NULL."""
 
     name: str
     type: ColumnType
@@ -53,7 +57,10 @@ class Column:
 
     @property
     def filled(self) -> Value:
-        """The value of existing rows when the column is added: its default, or MySQL's implicit default if NOT NULL."""
+        """The value that existing rows get when ALTER TABLE adds this column.
+
+        It is the column's default, or MySQL's implicit default if the column is NOT NULL without a default.
+        """
         return self.default if self.has_default or self.nullable else implicit_default(self.type)
 
 
@@ -63,7 +70,10 @@ def quoted(text: str) -> str:
 
 
 def implicit_default(kind: ColumnType) -> Value:
-    """Return MySQL's implicit default of a NOT NULL column. Raise ValueError for dates: theirs is not a valid date."""
+    """Return MySQL's implicit default of a NOT NULL column of this type.
+
+    ValueError for dates and times, because their implicit default is not a valid date.
+    """
     if kind.is_whole:
         return 0
     match kind.base:

@@ -1,4 +1,7 @@
-"""Deliver a stream as a queue does, with partitions, offsets, repetitions and delays; write its windows as files."""
+"""Delivers a stream of messages as a queue does: with partitions, offsets, repetitions and delays.
+
+It can also write the delivered windows as files.
+"""
 
 import json
 from base64 import b64encode
@@ -21,12 +24,14 @@ FIRST_HOUR = datetime(2026, 3, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """How a queue delivers messages. `late` and `repeated` are shares of the messages, between 0 and 1.
+    """How `deliver` delivers messages: the number of partitions and windows, and the disorder.
 
-    A late message comes in a later window than without the delay. A repeated message comes twice, the second time in
-    the same window or a later window. If `shuffled` is true, the messages of a window are in random order. Heartbeats
-    and messages of the full load are never late. Statements are late only if `late_ddl` is true. Then rows that were
-    written after the statement may come before it. If `spread` is "key", the message key decides the partition.
+    - `spread`: what decides a message's partition: its key ("key"), or chance ("any").
+    - `late`: the fraction of messages that come in a later window, from 0 to 1. Heartbeats and messages of the full
+      load are never late. Statements are late only if `late_ddl` is true; then rows that were written after a statement
+      may come before it.
+    - `repeated`: the fraction of messages that come twice, the second time in the same window or a later window.
+    - `shuffled`: whether the messages of a window are in random order.
     """
 
     partitions: int = 1
@@ -40,7 +45,10 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A message in the queue. `position` is its position in the binlog; only tests use it."""
+    """A message in the queue, with its topic, partition and offset. `timestamp` is in epoch milliseconds.
+
+    `position` is the binlog position of the message; only tests use it.
+    """
 
     topic: str
     partition: int
@@ -73,15 +81,19 @@ def deliver(
     cuts: Sequence[int] | None = None,
     topic: str = "shop",
 ) -> Windows:
-    """Put the messages into a queue and read it window by window.
+    """Put the messages of a stream into a queue, and return the records of each window.
 
-    `cuts` has the index of the first message after each window, except the last window. If it is None, the stream is
-    cut at random into `delivery.windows` windows, of which some may be empty. Offsets rise by one in each partition.
-    Raise InvalidSetting if only the queue orders the stream and the delivery would change this order.
+    `delivery` says how; None means one partition, in order. `cuts` has, for each window except the last, the index of
+    the first message after the window. If it is None, the stream is cut at random into `delivery.windows` windows, of
+    which some may be empty. Offsets rise by one in each partition. InvalidSetting if only offsets order the stream and
+    the delivery would change this order.
     """
     delivery = delivery or Delivery()
     if stream.by_offset and delivery != Delivery(windows=delivery.windows):
-        raise InvalidSetting(f"only the queue orders {stream.format}: deliver it to one partition, with no delays")
+        raise InvalidSetting(
+            f"only offsets order messages of {stream.format}, so this delivery would change their order; deliver them "
+            f"to one partition, without late, repeated or shuffled messages"
+        )
     if cuts is None:
         cuts = sorted(chance.randrange(0, len(stream.messages) + 1) for _ in range(delivery.windows - 1))
     windows = _cut(stream.messages, cuts)
@@ -93,9 +105,9 @@ def deliver(
 
 
 def hour_cuts(stream: Stream, start_ms: int, hours: int) -> list[int]:
-    """Return the `cuts` for `deliver` that end windows at full hours. The first hour begins at `start_ms`.
+    """Return the argument `cuts` for `deliver`, so that each window is one hour.
 
-    Messages after the last hour belong to the last hour.
+    The first hour begins at `start_ms`, in epoch milliseconds. Messages after the last hour belong to the last hour.
     """
     hour_ms = _HOUR // timedelta(milliseconds=1)
     ends = [start_ms + hour * hour_ms for hour in range(1, hours)]
@@ -103,7 +115,10 @@ def hour_cuts(stream: Stream, start_ms: int, hours: int) -> list[int]:
 
 
 def write_objects(windows: Windows, folder: Path, first: datetime = FIRST_HOUR, name: str = "shop") -> list[str]:
-    """Write each window as a file whose name contains its hour, from `first` on. Return the names of the windows."""
+    """Write each window as one file. Return the names of the windows, as `20260301T0000Z`.
+
+    `first` is the hour of the first window; the file names begin with `name` and contain the hour.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     names = []
     for number, window in enumerate(windows):

@@ -1,4 +1,4 @@
-"""The tables that a shop begins with, and the columns and tables that it can add."""
+"""The tables with which the simulated shop begins, and the columns and tables that it can add later."""
 
 from decimal import Decimal
 
@@ -67,7 +67,7 @@ DESIGNS: dict[str, tuple[tuple[Column, ...], tuple[str, ...]]] = {
         ("sku",),
     ),
 }
-"""The columns and the key of each of the five tables. `events` has no key, so it can have equal rows."""
+"""The columns and the primary key of each of the shop's five tables. `events` has no key, so it can have equal rows."""
 
 ADDED_NAMES = ("colour", "weight_g", "Tags", "order", "数量", "group", "rating", "Extra_Info")
 ADDED_TYPES = (
@@ -80,21 +80,21 @@ _DATED = ("date", "datetime", "timestamp")
 
 
 def declared_by_settings_only(kind: ColumnType) -> bool:
-    """Return whether only settings can declare the gold type of a column of this type.
+    """Return whether messages of streamx_json do not show the exact gold type for this type of the source.
 
-    Messages of streamx_json, for example, name only a family of types.
+    These messages name only a family of types, so the setting `types` must declare the gold type.
     """
     return kind.is_whole or kind.base in ("decimal", *_DATED)
 
 
 def designed(name: str) -> Table:
-    """Return a table of `DESIGNS`, without rows."""
+    """Return the table with this name in `DESIGNS`, without rows."""
     columns, keys = DESIGNS[name]
     return Table(columns, keys)
 
 
 def new_column(chance: Chance, name: str) -> Column:
-    """Return a random column to add: nullable, with a default, or NOT NULL with MySQL's implicit default."""
+    """Return a column with this name, a random type, and a random choice of NULL, NOT NULL and DEFAULT."""
     kind, way = pick(chance, ADDED_TYPES), chance.randrange(0, 4)
     if way == 0 or (way == 3 and kind.base in _DATED):
         return Column(name, kind)

@@ -1,4 +1,4 @@
-"""The history of the shop: the tables of the full load, and every entry of the log after it."""
+"""The history of the simulated shop: the tables before the log begins (the full load), and every entry of the log."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from retable.simulate.truth import Truth
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowChange:
-    """The change of one row. Rows with the same `event` were changed by one statement.
+    """An entry of the log: the change of one row. `before` is None for an insert, `after` is None for a delete.
 
-    `columns` and `keys` are the columns and the key of the table at that time. `row_id` is the hidden row id in a table
+    `columns` and `keys` are the table's columns and primary key at that time. `row_id` is the hidden row id in a table
     without a key, else None. `position` is the position in the binlog, unique and rising. `time_ms` is the time by the
-    source's clock, in epoch milliseconds.
+    source's clock, in epoch milliseconds. In a transaction, one statement made all changes with the same `event`.
     """
 
     position: int
@@ -46,10 +46,10 @@ class RowChange:
 
 
 class Statement(Protocol):
-    """The effect of a DDL statement.
+    """The effect of a DDL statement on the tables of the shop.
 
     `kind` is Canal's name for this kind of statement. Messages name `table` as the statement's table. `touched` has all
-    tables that it changes. `holds` says whether Retable is documented to hold the table at it.
+    tables that the statement changes. `holds` says whether Retable is documented to hold the table at the statement.
     """
 
     @property
@@ -69,7 +69,7 @@ class Statement(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StatementRun:
-    """One executed DDL statement. `text` is as typed: table names may be without the database's name."""
+    """An entry of the log: one executed DDL statement. Table names in its SQL `text` may lack the database's name."""
 
     position: int
     time_ms: int
@@ -86,7 +86,7 @@ class StatementRun:
 
 @dataclass(frozen=True, slots=True)
 class TransactionMark:
-    """The beginning or the end of a transaction that was committed."""
+    """An entry of the log: the beginning of a committed transaction, or its end if `ends` is true."""
 
     position: int
     time_ms: int
@@ -106,10 +106,11 @@ Entry = RowChange | StatementRun | TransactionMark
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """All that happened in one database. `loaded` has the tables before the log begins, `entries` is the log.
+    """All that happened in the shop's database. `simulate` makes it.
 
-    `loaded_at_ms` and `ended_at_ms` are the begin and the end of the log by the source's clock, in epoch milliseconds.
-    `kinds` counts the actions by name.
+    `loaded` has the tables before the log begins (the full load), and `entries` is the log. `loaded_at_ms` and
+    `ended_at_ms` are the begin and the end of the log by the source's clock, in epoch milliseconds. `kinds` has the
+    number of actions of each kind.
     """
 
     database: str
@@ -120,11 +121,14 @@ class History:
     kinds: Counter[str]
 
     def truth(self) -> Truth:
-        """Return the contents of the database at the end."""
+        """Return the contents of the database after all entries of the log."""
         return self.truth_up_to(self.entries[-1].position if self.entries else 0)
 
     def truth_up_to(self, position: int) -> Truth:
-        """Return the contents after all entries up to and including this position. 0 means only the full load."""
+        """Return the contents of the database after all entries up to this position, including the entry at it.
+
+        The position 0 means only the full load.
+        """
         replay = _Replay(self.loaded)
         for entry in self.entries:
             if entry.position > position:
@@ -133,7 +137,7 @@ class History:
         return Truth(replay.tables, replay.dropped)
 
     def truths(self) -> Iterator[tuple[int, Truth]]:
-        """Yield each position with the contents after it: first the full load (position 0), then every entry."""
+        """Yield pairs of a position and the contents after it: first the full load (position 0), then each entry."""
         replay = _Replay(self.loaded)
         frozen = copied(self.loaded)
         yield 0, Truth(frozen, frozenset())

@@ -1,4 +1,4 @@
-"""Make the keys and rows of the simulated tables from numbers."""
+"""Makes the keys and rows of the simulated tables from numbers, so that equal numbers give equal rows."""
 
 from decimal import Decimal
 
@@ -12,7 +12,10 @@ _HIGH = 1 << 63
 
 
 def row_with_key(table: Table, key: RowKey, seed: int) -> Row:
-    """Return a row with this key and with values made from `seed`. In a table without a key, the key is ignored."""
+    """Return a row with the key `key`, and with other values that `seed` decides.
+
+    In a table without a key, `key` is ignored.
+    """
     row = row_values(table.columns, seed)
     if not isinstance(key, tuple):
         return row
@@ -21,7 +24,10 @@ def row_with_key(table: Table, key: RowKey, seed: int) -> Row:
 
 
 def numbered_key(table: Table, number: int) -> RowKey:
-    """Return the key with this number. In a composite key the last column rises fastest, as the lines of an order."""
+    """Return the key with this number in a fixed sequence of keys.
+
+    In a composite key, the last column changes fastest, as the lines of an order do.
+    """
     kinds = [table.columns[place].type for place in table.key_places()]
     if len(kinds) == 1:
         return (key_value(kinds[0], number),)
@@ -30,7 +36,10 @@ def numbered_key(table: Table, number: int) -> RowKey:
 
 
 def key_value(kind: ColumnType, number: int) -> Value:
-    """Return the key value with this number. Every third value of a BIGINT UNSIGNED is 2^63 or more."""
+    """Return the value with this number in a fixed sequence of values for a key column of this type.
+
+    Every third value of a BIGINT UNSIGNED is 2^63 or more.
+    """
     if kind.is_whole:
         _, most = kind.bounds
         return _HIGH + number if most > _HIGH and number % 3 == 2 else 1 + number % most
@@ -40,7 +49,10 @@ def key_value(kind: ColumnType, number: int) -> Value:
 
 
 def changed_row(table: Table, row: Row, seed: int) -> Row:
-    """Return the row with a new value in at least one column outside its key. Without such a column, return the row."""
+    """Return a row with the same key, but a new value in at least one other column. `seed` decides the values.
+
+    If all columns are in the key, return the row unchanged.
+    """
     keys = table.key_places()
     free = [at for at in range(len(row)) if at not in keys]
     if not free:

@@ -1,4 +1,4 @@
-"""What settings must declare of the shop's tables, because neither statements nor messages declare it."""
+"""Returns the settings that the simulated shop's tables need, because statements and messages do not declare them."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ Types = dict[str, ColumnType]
 
 @dataclass(frozen=True, slots=True)
 class TableSetting:
-    """The settings of one table: its key columns, if settings must name them, and the gold types of columns."""
+    """The settings `keys` and `types` that one table needs. `keys` is empty if messages or statements name the key."""
 
     keys: tuple[str, ...]
     types: dict[str, str]
@@ -24,10 +24,10 @@ TableSettings = dict[str, TableSetting]
 
 
 def type_settings(history: History) -> dict[str, dict[str, str]]:
-    """Return the gold types that streamx_json does not declare, for columns of the tables of the full load.
+    """Return the gold types that messages of streamx_json do not declare, for the tables of the full load.
 
-    The result has, by `database.table`, the gold type of each column. A renamed table is under each of its names. A
-    column that is widened later has the widest type from the beginning.
+    The keys of the result are `database.table`, the values the gold type of each column. A renamed table is under each
+    of its names. A column that is widened later has the widest type from the beginning.
     """
     tables = copied(history.loaded)
     found: dict[str, Types] = {name: _open_types(table) for name, table in tables.items()}
@@ -47,9 +47,9 @@ def type_settings(history: History) -> dict[str, dict[str, str]]:
 
 
 def loaded_settings(history: History, schema: str | None = None) -> TableSettings:
-    """Return the key and all gold types of the tables of the full load, for a format whose messages have neither.
+    """Return the key and all gold types of each table of the full load, for a format whose messages have neither.
 
-    The result is by `database.table`, or by `database.schema.table` if the format has a `schema`.
+    The keys of the result are `database.table`, or `database.schema.table` if `schema` is not None.
     """
     prefix = history.database if schema is None else f"{history.database}.{schema}"
     return {
@@ -73,7 +73,7 @@ def _room(kind: ColumnType) -> tuple[int, tuple[int, ...]]:
 
 
 def gold_type(kind: ColumnType) -> str:
-    """Return the gold type of a declared type, as settings write it."""
+    """Return the gold type for a type of the source, as the setting `types` writes it: `decimal(12,2)`."""
     match kind.base:
         case "double":
             return "double"

@@ -1,4 +1,4 @@
-"""The database of the shop while it runs: its tables, its clock and its log. Its actions are in `actions`."""
+"""The simulated shop's database while it runs: its tables, its clock and its log. `actions` has the shop's actions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,7 +16,7 @@ from retable.simulate.sql import STYLES, Pen
 
 DATABASE = "shop"
 START_MS = 1_772_323_200_000
-"""2026-03-01 00:00 UTC."""
+"""The time at which the log begins, in epoch milliseconds: 2026-03-01 00:00 UTC."""
 
 _FIRST_POSITION = 1000
 _SEEDS = 1 << 16
@@ -26,9 +26,10 @@ _FIRST_ROW_ID = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The source's clock, in epoch milliseconds. It advances by `pace_ms` on average before each action.
+    """The settings of the shop's clock. It starts at `start_ms`, in epoch milliseconds.
 
-    It stops at `end_ms`: all later actions happen at this time. If `end_ms` is None, it never stops.
+    It advances by `pace_ms` milliseconds on average before each action. It stops at `end_ms`: all later actions happen
+    at this time. If `end_ms` is None, the clock never stops.
     """
 
     start_ms: int = START_MS
@@ -58,12 +59,13 @@ class Shop:
         self._loaded = copied(self.tables)
 
     def history(self) -> History:
-        """Return all that happened so far."""
+        """Return the history of the database so far."""
         times = (self._clock.start_ms, max(self._now_ms, self._clock.end_ms or 0))
         return History(self.database, *times, self._loaded, tuple(self._entries), Counter(self.kinds))
 
     # --- choosing --------------------------------------------------------------------------------------------------
     def seed(self) -> int:
+        """Return a random number from which the values of a row are made."""
         return self.chance.randrange(0, _SEEDS)
 
     def pick_table(self, fits: Callable[[Table], bool] = lambda _: True) -> str | None:
@@ -72,17 +74,18 @@ class Shop:
         return pick(self.chance, names) if names else None
 
     def pick_rows(self, name: str, most: int = 1) -> list[RowKey]:
-        """Return the keys of `most` adjacent rows, in their order. If the table has fewer rows, return all."""
+        """Return the keys of `most` adjacent rows of a table, at a random place. If it has fewer rows, return all."""
         rows = self.tables[name].rows
         at = self.chance.randrange(0, max(1, len(rows) - most + 1))
         return list(islice(rows, at, at + most))
 
     def pen(self) -> Pen:
+        """Return a writer of SQL text in a random style."""
         return Pen(self.database, self.chance.randrange(0, STYLES))
 
     # --- making rows -----------------------------------------------------------------------------------------------
     def fresh_key(self, name: str) -> RowKey:
-        """Return a key that no row has: the next key, or in every fourth case the key of a deleted row."""
+        """Return a key that no row of the table has: the next key, or in every fourth case the key of a deleted row."""
         table = self.tables[name]
         if not table.keys:
             return self.next_row_id()
@@ -98,18 +101,21 @@ class Shop:
         return key
 
     def new_row(self, name: str) -> Row:
-        """Return a row to insert. A table without a key has only a few different rows, so that equal rows occur."""
+        """Return a new row for the table, not yet inserted.
+
+        A table without a key gets only a few different rows, so that equal rows occur.
+        """
         table = self.tables[name]
         seed = self.seed()
         return row_with_key(table, self.fresh_key(name), seed) if table.keys else row_with_key(table, 0, seed % _FEW)
 
     def changed(self, name: str, key: RowKey) -> Row:
-        """Return the row of this key with new values and the same key."""
+        """Return the row that has this key, with new values in other columns. The table does not change."""
         table = self.tables[name]
         return changed_row(table, table.rows[key], self.seed() if table.keys else self.seed() % _FEW)
 
     def moved(self, name: str, key: RowKey, to: RowKey) -> Row:
-        """Return the row of the key `key` with the new key `to` and the same other values."""
+        """Return the row that has the key `key`, with the new key `to`. The table does not change."""
         table = self.tables[name]
         held = dict(zip(table.key_places(), to, strict=True)) if isinstance(to, tuple) else {}
         return tuple(held.get(at, value) for at, value in enumerate(table.rows[key]))
@@ -171,7 +177,10 @@ class Shop:
 
 
 class Transaction:
-    """Row changes that are committed or rolled back together. Each call is one statement and one binlog event."""
+    """A transaction of the shop: its row changes are committed or rolled back together. `Shop.transaction` makes it.
+
+    Each call of `insert`, `update` or `delete` is one statement and one binlog event.
+    """
 
     def __init__(self, shop: Shop, number: int) -> None:
         self.number = number
@@ -180,13 +189,18 @@ class Transaction:
         self._events = 0
 
     def insert(self, name: str, *rows: Row) -> None:
+        """Insert rows into the table `name`."""
         self._run(name, [(None, row) for row in rows])
 
     def update(self, name: str, *changes: tuple[RowKey, Row]) -> None:
-        """Replace rows. A change has the key of a row and the new row. In a table without a key, the row id stays."""
+        """Replace rows of the table `name`. A change is a pair: the old key of a row, and the new row.
+
+        In a table without a key, the hidden row id stays.
+        """
         self._run(name, changes)
 
     def delete(self, name: str, *keys: RowKey) -> None:
+        """Delete the rows with these keys from the table `name`."""
         self._run(name, [(key, None) for key in keys])
 
     def roll_back(self) -> None:

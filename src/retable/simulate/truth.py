@@ -1,4 +1,4 @@
-"""The contents of the shop's database at one position of its history, as `retable rows` must print them."""
+"""The true contents of the simulated shop's database at one position, as `retable rows` must print them."""
 
 import json
 from base64 import b64encode
@@ -16,25 +16,26 @@ Json = int | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The tables by name, each with its columns in order and its rows. `dropped` has the names of dropped tables.
+    """The contents of the shop's database at one position, to compare with gold. `History.truth` makes it.
 
-    A dropped table has no rows here, because gold keeps the table without rows. A renamed table has its new name.
+    `tables` has each table by name, with its columns and rows. `dropped` has the names of dropped tables; gold keeps
+    such a table without rows. A renamed table has its new name.
     """
 
     tables: Mapping[str, Table]
     dropped: frozenset[str]
 
     def names(self) -> list[str]:
-        """Return the name of every table that gold may have, including dropped tables."""
+        """Return the names of all tables that gold may have, including dropped tables, in order."""
         return sorted({*self.tables, *self.dropped})
 
     def columns(self, name: str) -> list[tuple[str, str]]:
-        """Return the name and the declared type of each column, in order. For a dropped table, return nothing."""
+        """Return the name and the source type of each column, in order. For a dropped table, return []."""
         table = self.tables.get(name)
         return [(column.name, str(column.type)) for column in table.columns] if table else []
 
     def rows(self, name: str, row_id: str | None = None) -> list[dict[str, Json]]:
-        """Return the rows as `retable rows --format jsonl` must print them, read as JSON, in no special order.
+        """Return the rows of a table as `retable rows --format jsonl` must print them, parsed, in no special order.
 
         `row_id` is the name of the column for the hidden row id of a table without a key. If it is None, the row id is
         left out.
@@ -50,7 +51,7 @@ class Truth:
         ]
 
     def lines(self, name: str) -> list[str]:
-        """Return the rows as the exact lines that `retable rows --format jsonl` must print, sorted."""
+        """Return the exact lines that `retable rows --format jsonl` must print for a table, sorted."""
         return sorted(_line(row) for row in self.rows(name))
 
 
@@ -75,7 +76,7 @@ def _number(value: float) -> str:
 
 
 def shown(column: Column, value: Value) -> Json:
-    """Return a value as `retable rows` prints it, if the column has the gold type of its declared type."""
+    """Return a value of a row as `retable rows` prints it, if the gold column has the type that fits `column`."""
     match value:
         case None | str() | float():
             return value

@@ -1,6 +1,6 @@
-"""The values of the shop: for every type a list without end, with simple values first and difficult values later.
+"""Makes the values of the simulated shop: for every type an endless list, simple values first, difficult values later.
 
-A value is chosen by a number, not by a random choice. So one random choice makes a whole row, and tests shrink fast.
+A number chooses a value, not a random choice. So one random choice makes a whole row, and Hypothesis shrinks fast.
 """
 
 from datetime import UTC, date, datetime, timedelta
@@ -50,21 +50,21 @@ _SPREAD = 0x9E3779B1
 
 
 def row_values(columns: tuple[Column, ...], seed: int) -> Row:
-    """Return a row with values made from `seed`. Different seeds give different rows; 0 gives the simplest row."""
+    """Return a row of these columns, with values that `seed` decides. The seed 0 gives the simplest row."""
     return tuple(column_value(column, seed * (2 * at + 1) * _SPREAD >> 7) for at, column in enumerate(columns))
 
 
 def column_value(column: Column, number: int) -> Value:
-    """Return the value with this number. In a nullable column, every sixth value is NULL."""
+    """Return the value with this number in a column's list of values. In a nullable column, every sixth is NULL."""
     if column.nullable and number % 6 == 5:
         return None
     return type_value(column.type, number // 2)
 
 
 def type_value(kind: ColumnType, number: int) -> Value:
-    """Return the value of a type with this number. The value fits the type's length.
+    """Return the value with this number in a type's list of values. The value fits the type's length.
 
-    Times have at most milliseconds, because streamx_json does not have more.
+    Times have at most milliseconds, because messages of streamx_json are not more precise.
     """
     if kind.is_whole:
         return _whole(kind, number)

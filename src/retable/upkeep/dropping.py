@@ -1,7 +1,7 @@
 """Apply retention: drop whole old windows of bronze and quarantine, and rows of silver that are not needed any more.
 
-Each gold table records its new retention floor before its rows are dropped from silver. If a run dies in between, the
-recorded floors are too high, and the next run continues.
+Each gold table records its new retention floor (the greatest sequence of a dropped row) before its rows are dropped
+from silver. If a run dies in between, the recorded floors are too high, and the next run continues.
 """
 
 import json
@@ -29,8 +29,8 @@ from retable.upkeep.retention import Cut, Owner, Stay, plan_floors
 from retable.upkeep.silver_rows import READ, extents, rows_of
 
 STAYS = "retable.stays"
-"""The property of silver with the identities of the tables whose rows before the horizon were not dropped. The commit
-that drops rows also sets it."""
+"""The property of silver with the IDs of the tables whose rows before the horizon (the oldest window that silver has in
+full) were not dropped. The commit that drops rows also sets it."""
 
 SetProperty = Callable[[str, str, str], None]
 """A function that sets a property of a gold table. Its arguments are the gold name, the property and the value."""
@@ -38,7 +38,7 @@ SetProperty = Callable[[str, str, str], None]
 _WINDOWS = 48
 """The maximum number of windows of silver that one commit drops."""
 
-_MOVED = Stay("another run changed its gold table meanwhile")
+_MOVED = Stay("another run changed its gold table meanwhile; the next upkeep tries again")
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class Dropped:
 
 
 def drop_whole(lake: Lake, layer: KeptLayer, source: str, cut: Cut, run_id: str) -> Dropped:
-    """Drop the windows of bronze or quarantine before the cut, in one commit. Return what was dropped."""
+    """Drop the windows of bronze or quarantine before `cut.kept_from`, in one commit. Return what was dropped."""
     table, kept, notes = lake.find(f"{layer}.{source}"), cut.kept_from, cut.notes
     if table is None or kept is None or kept == kept_from_of(table):
         return Dropped(notes=notes)
@@ -70,7 +70,8 @@ def drop_silver(
 ) -> Dropped:
     """Drop the row changes of silver before the horizon that gold already contains. Return what was dropped.
 
-    DDL statements stay. `set_property` sets a property of a gold table; it records the new retention floors.
+    The horizon is the oldest window that silver has in full; `retained` has the new one. DDL statements stay.
+    `set_property` sets a property of a gold table. It is used to record the new retention floor of the table.
     """
     table, cut = lake.find(f"silver.{source.name}"), retained.cuts["silver"]
     kept = cut.kept_from
@@ -194,15 +195,16 @@ def _window(
 def format_stays(known: Mapping[TableName, Owner], stays: Mapping[TableName, Stay]) -> tuple[str, ...]:
     """Return a note for each table whose rows before the horizon stay, with the reason.
 
-    `known` are all tables by name. `stays` has reasons that replace the reasons in `known`. A note has the gold name of
-    the table, or its name in the source if it is not in gold.
+    The horizon is the oldest window that silver has in full. `known` are all tables by name. `stays` has reasons that
+    replace the reasons in `known`. A note has the gold name of the table, or its name in the source if it is not in
+    gold.
     """
     found = {str(name): stay.reason for name, stay in stays.items() if name not in known}
     for name, owner in known.items():
         stay = stays.get(name, owner.stay)
         if stay is not None:
             found[owner.gold or str(name)] = stay.reason
-    return tuple(f"{name} keeps its rows before the horizon: {reason}" for name, reason in sorted(found.items()))
+    return tuple(f"silver keeps old rows of {name}: {reason}" for name, reason in sorted(found.items()))
 
 
 def _behind(lake: Lake, table: Table, kept: str) -> list[FileScanTask]:

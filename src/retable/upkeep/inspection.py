@@ -24,7 +24,10 @@ _RUN_BRANCH = "retable_"
 
 @dataclass(frozen=True, slots=True)
 class TablePlace:
-    """A table to maintain. `source` is None for ops tables. `damage` is set if its metadata cannot be read."""
+    """A table that upkeep maintains. `source` is None for ops tables.
+
+    If the table's metadata cannot be read, `damage` is the error for it.
+    """
 
     name: str
     layer: Layer

@@ -32,7 +32,7 @@ def remove_orphans(warehouse: Warehouse, table: Table, before: datetime) -> int:
     """Remove the orphan files of a table that were written before `before`. Return their number.
 
     An orphan file is a file in the table's folder that no metadata file in the folder names. A metadata file of a
-    failed commit does not count: another metadata file with its version is in the table's metadata log.
+    failed commit is ignored. It is recognized because the metadata log has another metadata file of the same version.
     """
     old = {path for path, written in warehouse.files(table.location()) if written < before}
     folder = warehouse.table(table.location())

@@ -26,8 +26,8 @@ _BASELINE = "a baseline waits to be replayed: run `retable baseline` again to co
 class Retained:
     """How far retention may drop the windows of a source.
 
-    `cuts` has the cut of each layer. `through` is the number of the last window up to which all windows are replayed
-    with their present content; -1 if there is no such window.
+    `cuts` has, for each layer, the first window that stays. `through` is the number of the last window up to which all
+    windows are replayed with their present content; -1 if there is no such window.
     """
 
     cuts: Mapping[KeptLayer, Cut]
@@ -78,10 +78,10 @@ def _waiting_baseline(lake: Lake, source: str) -> str | None:
 
 
 def owners(lake: Lake, source: SourceSettings) -> dict[TableName, Owner]:
-    """Return, for each table name in the source, which table has the rows with this name, and why old rows must stay.
+    """Return, for each table name in silver, the table to which its rows belong, and why old rows must stay.
 
-    Only names in DDL statements or in gold are included. Raise DamagedFile if the metadata of a gold table cannot be
-    read, and no earlier record of its state exists.
+    A name may have belonged to several tables. Only names in DDL statements or in gold are included. Raise DamagedFile
+    if the metadata of a gold table cannot be read, and no earlier record of its state exists.
     """
     known, unread = known_states(lake)
     for error in unread:

@@ -19,9 +19,9 @@ def plan_place(
 ) -> tuple[TableFacts, Plan]:
     """Return the facts about one table, and the plan for its upkeep. Nothing is written.
 
-    `cuts_of` returns the consistent cuts of a source. In bronze and silver, only replayed windows are compacted, so
-    that no running stage is disturbed. A window of silver is compacted only once. After that, the names of its files
-    contain the digest that gold has recorded.
+    `cuts_of` returns the consistent cuts of a source by its name; the snapshots in the newest cuts must stay. In bronze
+    and silver, only replayed windows are compacted, so that no running stage is disturbed. A window of silver is
+    compacted only once. After that, the names of its files contain the digest that gold has recorded.
     """
     table = lake.load(place.name)
     facts = facts_of(lake, place, table)
@@ -38,7 +38,10 @@ def plan_place(
 
 
 def needed_by_freshness(lake: Lake, source: str) -> set[int]:
-    """Return the snapshots of silver that show when windows were written that are not replayed with this content."""
+    """Return the IDs of the snapshots of silver that wrote windows which are not replayed with this content.
+
+    The times of these snapshots show since when the windows wait for their replay.
+    """
     written = {
         str(snapshot.summary.additional_properties.get("retable.window")): snapshot.snapshot_id
         for snapshot in lake.load(f"silver.{source}").snapshots()

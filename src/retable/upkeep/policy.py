@@ -53,7 +53,10 @@ class UpkeepRules:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """A data file. `deleted` is the number of its deleted rows; `deletes` is the number of delete files for it."""
+    """A data file of a table. `bytes` and `rows` are its size.
+
+    `deleted` is the number of its deleted rows, and `deletes` is the number of delete files that apply to it.
+    """
 
     path: str
     partition: Partition
@@ -141,7 +144,8 @@ def plan_upkeep(facts: TableFacts, needed: Collection[int], now: datetime, rules
 def worth_compacting(files: Iterable[FileFacts], rules: UpkeepRules) -> dict[Partition, tuple[FileFacts, ...]]:
     """Return the files to rewrite, by partition, with the same rules as Iceberg's own compaction.
 
-    A partition is compacted if it has at least `few_files` such files, or a file with many deleted rows.
+    A file is rewritten if it is small or has many deleted rows. A partition is compacted if it has at least `few_files`
+    files to rewrite, or a file with many deleted rows.
     """
     groups: dict[Partition, list[FileFacts]] = defaultdict(list)
     for file in files:
@@ -160,9 +164,9 @@ def is_indebted(file: FileFacts, rules: UpkeepRules) -> bool:
 
 
 def expirable(facts: TableFacts, needed: Collection[int], now: datetime, rules: UpkeepRules) -> tuple[int, ...]:
-    """Return the IDs of the snapshots to expire: they are older than `keep`, and nothing names them.
+    """Return the IDs of the snapshots to expire: all that are older than `rules.keep`, except those still in use.
 
-    A snapshot is named if it is current, in a branch or tag, or in `needed`.
+    A snapshot is in use if it is current, if a branch or tag references it, or if it is in `needed`.
     """
     kept = {facts.current, *facts.referenced, *needed}
     old = (each for each in facts.snapshots if each.made <= now - rules.keep)
@@ -170,7 +174,7 @@ def expirable(facts: TableFacts, needed: Collection[int], now: datetime, rules: 
 
 
 def stands_alone(location: str, others: Iterable[str]) -> bool:
-    """Return whether no other table's folder (`others`) is inside a table's folder, or contains it.
+    """Return whether no folder of another table (`others`) is inside the folder `location` of a table, or contains it.
 
     Otherwise it is not possible to find the table's orphan files.
     """

@@ -15,9 +15,10 @@ from retable.upkeep.inspection import TablePlace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepResult:
-    """What upkeep did with a table. `before`, `after` and `done` are counts by name: its size, and the work done.
+    """What upkeep did with a table. All counts are by name.
 
-    If upkeep skipped the table, `left` is the reason; else it is None. `notes` say which old windows or rows retention
+    `before` and `after` describe the size of the table, such as its number of files. `done` describes the work. If
+    upkeep skipped the table, `left` is the reason; else it is None. `notes` say which old windows or rows retention
     could not drop, and why. `is_damaged` is True if upkeep skipped the table because a file cannot be read.
     """
 
@@ -33,7 +34,7 @@ class UpkeepResult:
 
 
 def check_damaged(kept: Iterable[UpkeepResult]) -> None:
-    """Raise DamagedFile if upkeep skipped tables because of damaged files. The message names these tables."""
+    """Raise DamagedFile if upkeep skipped tables because of damaged files. `kept` are the results of all tables."""
     if names := [each.table for each in kept if each.is_damaged]:
         raise DamagedFile(
             f"upkeep skipped {', '.join(names)}, because files of these tables are damaged; restore the files: "
@@ -42,7 +43,7 @@ def check_damaged(kept: Iterable[UpkeepResult]) -> None:
 
 
 def record_kept(lake: Lake, kept: UpkeepResult, run_id: str, now: datetime) -> None:
-    """Append a row to `ops.upkeep` that records what upkeep did with a table."""
+    """Append a row to `ops.upkeep` that records what upkeep did with a table (`kept`)."""
     row = UpkeepRow(
         source=kept.source,
         table=kept.table,

@@ -18,7 +18,7 @@ from retable.upkeep.silver_rows import Extent
 
 @dataclass(frozen=True, slots=True)
 class WindowFacts:
-    """A recorded window. `waits` is the reason why retention may not drop it yet; None if it may."""
+    """A recorded window of a source. `waits` is the reason why retention may not drop it yet; None if it may."""
 
     name: str
     ordinal: int
@@ -28,9 +28,10 @@ class WindowFacts:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Retention drops the windows before `kept_from`. If it is None, it drops no window, and never dropped one.
+    """How far retention drops a layer of a source: all windows before `kept_from`.
 
-    `because` is the reason why windows that are old enough must stay; None if there are no such windows.
+    If `kept_from` is None, retention drops no window, and never dropped one. `because` is the reason why windows that
+    are old enough must stay; None if there are no such windows.
     """
 
     kept_from: str | None
@@ -44,7 +45,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """The reason why rows of a table must stay in silver although they are before the horizon.
+    """The reason why rows of a table must stay in silver although their window is old enough to be dropped.
 
     If `since` is set, only the rows of this window and of later windows must stay.
     """
@@ -73,14 +74,14 @@ def cut(windows: Iterable[WindowFacts], age: timedelta | None, now: datetime, be
         if window.end > now - age:
             break
         if window.waits is not None:
-            because = f"{window.name} {window.waits}"
+            because = f"the window {window.name} {window.waits}"
             break
         found = max(found or "", window_name(window.end))
     return Cut(found, because)
 
 
 def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool, shares_a_name: bool) -> Stay | None:
-    """Return why a table's rows before the horizon must stay; None if they may go, because gold contains them.
+    """Return why old rows of a table must stay in silver. Return None if they may be dropped, as gold contains them.
 
     `is_keyed_by_settings` is True if the settings name the key of the table. `shares_a_name` is True if another table
     had the same name at some time.
@@ -97,14 +98,14 @@ def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool,
     if any(rekeyed) and not is_keyed_by_settings:
         return Stay("its key changed, and old rows are read with the key that they had")
     if shares_a_name:
-        return Stay("another table had the same name")
+        return Stay("another table of the source had the same name")
     if state.pending:
-        return Stay("one half of an update waits for the other half", min(state.pending.values()))
+        return Stay("one half (before or after image) of an update has not arrived", min(state.pending.values()))
     return None
 
 
 def settled_through(windows: Sequence[WindowFacts], is_settled: Mapping[str, bool]) -> int:
-    """Return the number of the last window up to which all windows are replayed with their present content.
+    """Return the number of the last window up to which all windows are replayed with their present content in silver.
 
     Return -1 if there is no such window. `is_settled` says, by window, whether the window is replayed.
     """
@@ -118,9 +119,10 @@ def settled_through(windows: Sequence[WindowFacts], is_settled: Mapping[str, boo
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The table to which rows with a table name belong. `gold` and `state` are None if it is not in gold.
+    """The table to which the rows with some table name belong. `gold` and `state` are None if it is not in gold.
 
-    `stay` is the reason why its rows before the horizon must stay; None if they may be dropped.
+    `identity` is the ID of the table. `stay` is the reason why its old rows must stay in silver; None if they may be
+    dropped.
     """
 
     identity: str
@@ -156,9 +158,10 @@ def owners_of(
 
 @dataclass(frozen=True, slots=True)
 class Floors:
-    """The new retention floors of gold tables (`raised`, by gold name), and the tables whose rows must stay (`stays`).
+    """The result of `plan_floors`: what gold tables must record before rows are dropped from silver.
 
-    `stays` also has tables that are not in gold.
+    `raised` has the new retention floor (the greatest sequences of dropped rows) by gold name. `stays` has the tables
+    whose rows must stay, with the reason, by name in the source. It also has tables that are not in gold.
     """
 
     raised: Mapping[str, RetentionFloor]
@@ -168,11 +171,11 @@ class Floors:
 def plan_floors(
     windows: Iterable[tuple[str, Mapping[TableName, Extent]]], known: Mapping[TableName, Owner], through: int
 ) -> Floors:
-    """Return the new retention floors, and the tables whose rows must stay.
+    """Return the new retention floors (the greatest sequences of dropped rows), and the tables whose rows must stay.
 
-    `windows` has, for each window before the horizon, the extent of the rows of each table name. All these rows will be
-    dropped, except rows that must stay. `known` has the table of each name. `through` is the number of the last window
-    up to which all windows are replayed.
+    `windows` has, for each window to drop, the `Extent` of the rows of each table name. All these rows will be dropped,
+    except rows that must stay. `known` has the table of each name. `through` is the number of the last window up to
+    which all windows are replayed.
     """
     stays = {name: owner.stay for name, owner in known.items() if owner.stay is not None}
     goes: dict[str, list[Extent]] = defaultdict(list)

@@ -19,9 +19,10 @@ _BETWEEN = "\x00"
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far some rows of one table extend: `last` is their greatest sequence by Kafka partition.
+    """What retention must know about some rows of one table.
 
-    `partial` says if some of the rows are partial images.
+    `last` is their greatest sequence (position in the source's log), by Kafka partition. `partial` says if some of the
+    rows are partial images (rows with only some of the columns).
     """
 
     last: Mapping[str, Sequence]

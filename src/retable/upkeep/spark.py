@@ -38,10 +38,11 @@ def upkeep(
     on_progress: Callable[[str], None] = lambda _: None,
     rules: UpkeepRules | None = None,
 ) -> list[UpkeepResult]:
-    """Compact, expire and clean the `chosen` tables, each under a lease. Return one result for each table.
+    """Maintain the `chosen` tables: compact files, expire snapshots, remove orphans. Return one result for each table.
 
-    A table that another run uses is skipped, and its result says why. The `clock` is read again for each table, because
-    all tables together may take longer than a lease is valid.
+    Each table is leased (reserved) meanwhile. A table that another run uses is skipped, and its result says why.
+    `on_progress` gets the name of each table before its upkeep. `rules` are the thresholds. The `clock` is read again
+    for each table, because all tables together may take longer than a lease is valid.
     """
     keeper = Keeper(Iceberg(spark), lake, run_id, clock, rules or UpkeepRules())
     found = []

@@ -1,4 +1,4 @@
-"""Compact silver and ops tables without a JVM, and keep the facts that are not in the rows but that readers need.
+"""Compact silver and ops tables without a JVM. Keep what readers need besides the rows.
 
 For a window of silver, this is the digest of its files: gold records with it which content was replayed. For ops, it is
 the commit number of each row, because the row that was committed last counts.
@@ -106,7 +106,7 @@ def rewrite_ops(lake: Lake, name: str, thin: Callable[[pa.Table], pa.Table] | No
 def prune_cuts(lake: Lake, keep: int, run_id: str) -> int:
     """Drop the rows of `ops.cuts` that the cuts of the last `keep` windows do not need. Return how many were dropped.
 
-    Nothing is dropped if there are only few such rows.
+    If a source has fewer than 1,000 such rows, they stay.
     """
 
     def needed(rows: pa.Table) -> pa.Table:
@@ -121,7 +121,8 @@ def prune_cuts(lake: Lake, keep: int, run_id: str) -> int:
 def prune_past(lake: Lake, name: str, now: datetime, run_id: str) -> int:
     """Drop rows of `ops.evidence`, `ops.watermarks` or `ops.upkeep` that are older than the setting `keep_ops`.
 
-    Return how many were dropped: none if there are only few such rows. Old rows that the next watermark needs stay.
+    `name` is the table. Return how many rows were dropped: none if fewer than 1,000 rows are so old, or if `keep_ops`
+    is not set. Old rows that the next watermark needs stay.
     """
     age = lake.settings.lake.keep_ops
     if age is None:
@@ -179,7 +180,7 @@ def _place(row: Mapping[str, object]) -> tuple[object, ...]:
 
 
 def prune_leases(lake: Lake, now: datetime, run_id: str) -> int:
-    """Remove leases that ended more than a week ago, if there are many. Return the number of removed rows."""
+    """Remove rows of `ops.leases` that ended more than a week ago, if there are at least 1,000. Return their number."""
     table = lake.load("ops.leases")
     ended = LessThan(term=Reference("until"), value=literal((now - _ENDED).isoformat()))
     with explained(lake.settings.lake):

@@ -1,1 +1,1 @@
-"""Convert the raw values of messages to values of gold, by the encoding and the gold type of the column."""
+"""Convert raw values (values as a message writes them) to values of gold, by a column's encoding and gold type."""

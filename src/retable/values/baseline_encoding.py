@@ -1,4 +1,7 @@
-"""The encoding of values in the rows of a baseline. It is the spelling of `retable rows`, in every message format."""
+"""The encoding of values in the rows of a baseline (a full copy of a table).
+
+Values are written as `retable rows` prints them. The encoding is the same for all message formats.
+"""
 
 from retable.model.schema import GoldType, parse_gold_type
 from retable.values.encodings import Base64, Day, Encoding, Exact, Real, Text, Truth, Untyped, WallClock, Whole, Zoned
@@ -7,7 +10,10 @@ _PREFIX = "baseline:"
 
 
 def baseline_wire(kind: GoldType | None) -> str:
-    """Return the type name of a column of a baseline. If `kind` is None, its values are text of an unknown type."""
+    """Return the type name that a column of this gold type has in a baseline: `baseline:int` for `int`.
+
+    If `kind` is None, the type is unknown and the name is `baseline:`.
+    """
     return f"{_PREFIX}{kind or ''}"
 
 
@@ -16,12 +22,15 @@ def is_baseline(wire_type: str | None) -> bool:
 
 
 def baseline_type(wire_type: str) -> GoldType | None:
-    """Return the gold type in the type name of a baseline's column, or None if it contains no gold type."""
+    """Return the gold type that the type name of a baseline column contains: `int` for `baseline:int`.
+
+    Return None if the name contains no gold type.
+    """
     return parse_gold_type(wire_type.removeprefix(_PREFIX))
 
 
 def baseline_encoding(wire_type: str) -> Encoding:
-    """Return the encoding of the values of a baseline's column. `wire_type` is its type name."""
+    """Return the encoding of the values of a baseline column. `wire_type` is its type name, such as `baseline:int`."""
     kind = baseline_type(wire_type)
     match kind and kind.kind:
         case "boolean":

@@ -1,7 +1,7 @@
 """The encodings in which messages write the values of a column. Each encoding has a class here.
 
 Each message format says which encoding each of its types has. The modules `numbers`, `times`, `epochs` and `texts`
-convert an encoding to gold, in the same way for all formats.
+convert values of an encoding to values of gold (the result tables), in the same way for all formats.
 """
 
 from collections.abc import Callable
@@ -10,10 +10,10 @@ from decimal import Decimal
 from typing import Literal
 
 Value = bool | int | float | Decimal | str | bytes | None
-"""A value of a gold column. A date is the days since 1970-01-01, and a timestamp is the microseconds since 1970."""
+"""A value of a gold column. A date is the days since 1970-01-01, a timestamp the microseconds since that day."""
 
 Convert = Callable[[str], Value]
-"""A function that converts a raw value to a value of gold.
+"""A function that converts a raw value (a value as the message writes it) to a value of gold.
 
 It raises ValueError or ArithmeticError, with the reason, if the raw value is not valid.
 """
@@ -28,21 +28,21 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Year:
-    """A year of four digits: 1901 to 2155, or 0, MySQL's value for an invalid year. The year `zero` also means 0."""
+    """A year of MySQL: 1901 to 2155, or 0 for an invalid year. `zero` is another number that messages write for 0."""
 
     zero: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """Bits as the unsigned number that they form. `width` is the number of bits. None means: not in the message."""
+    """Bits as the unsigned number that they form. `width` is the number of bits, or None if it is not known."""
 
     width: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A decimal number. `scale` is the number of digits after the point in the source. None means: not known."""
+    """A decimal number. `scale` is the number of digits after the point in the source, or None if it is not known."""
 
     scale: int | None
 
@@ -83,7 +83,7 @@ class SelfScaled:
 
 @dataclass(frozen=True, slots=True)
 class PackedBits:
-    """Bits as base64 of the little-endian bytes of their unsigned number. `width` has the same meaning as in `Bits`."""
+    """Bits as base64 of the little-endian bytes of their number. `width` is the number of bits, None if not known."""
 
     width: int | None
 
@@ -100,24 +100,24 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text without any encoding."""
+    """Text that is stored as it is in the message."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmptyIsNull:
-    """Text of a database, such as Oracle, that stores empty text as null."""
+    """Text in which an empty text means null, because the source (Oracle) stores empty text as null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latin1Text:
-    """Text whose UTF-8 bytes the writer of the message read as Latin-1 characters."""
+    """Garbled text: the writer of the message read the UTF-8 bytes of the text as Latin-1. The bytes are restored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Octets:
     """Bytes as Latin-1 characters. Messages leave out zero bytes at the end of a value.
 
-    Zero bytes are added up to `length` bytes. If it is None, none are added.
+    Retable adds zero bytes until the value has `length` bytes. If `length` is None, it adds none.
     """
 
     length: int | None
@@ -125,7 +125,7 @@ class Octets:
 
 @dataclass(frozen=True, slots=True)
 class Base64:
-    """Bytes in standard base64 with padding. `length` has the same meaning as in `Octets`."""
+    """Bytes in standard base64 with padding. Zero bytes are added up to `length` bytes, none if `length` is None."""
 
     length: int | None
 
@@ -142,7 +142,7 @@ class WallClock:
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """A point in time as a date and time in `zone`. If it is None, the zone is the setting `timestamp_zone`."""
+    """A point in time as a date and time in `zone`. If `zone` is None, the setting `timestamp_zone` names the zone."""
 
     zone: str | None = None
 
@@ -154,17 +154,17 @@ class ClockTime:
 
 @dataclass(frozen=True, slots=True)
 class EpochMillis:
-    """A point in time as milliseconds since 1970 in UTC. The source shows it as a date and time in `time_zone`."""
+    """A point in time as milliseconds since 1970-01-01 in UTC. As a wall clock, it is shown in `time_zone`."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpochMicros:
-    """A point in time as microseconds since 1970 in UTC."""
+    """A point in time as microseconds since 1970-01-01 in UTC."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpochClock:
-    """A time of day, as `EpochMillis` of this time on the day 1970-01-01."""
+    """A time of day, as the milliseconds (`EpochMillis`) of this time on 1970-01-01 in the setting `time_zone`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class WallTicks:
 class ClockTicks:
     """A time of day or a duration as a number of ticks of 10**-`digits` seconds.
 
-    `shown` is the number of fractional digits of the second that the source shows. None means: not known.
+    `shown` is the number of fractional digits of the second that the source shows, or None if it is not known.
     """
 
     digits: Literal[3, 6, 9]
@@ -210,14 +210,14 @@ class Zoned:
 
 @dataclass(frozen=True, slots=True)
 class Zulu:
-    """Text of `encoding` with a `Z` at its end. The `Z` has no meaning: the value has no time zone."""
+    """A date or time as text in `encoding`, with a `Z` at its end. The `Z` has no meaning: there is no time zone."""
 
     encoding: Day | WallClock | ClockTime
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A geometry as a JSON object with its WKB in base64 (`wkb`) and its `srid`.
+    """A geometry as a JSON object: `wkb` is its well-known binary (WKB) in base64, `srid` its coordinate system.
 
     If `internal` is True, gold stores the format of MySQL: the srid as four bytes, little-endian, then the WKB.
     """
@@ -227,17 +227,17 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Values that Retable cannot read, or cannot read before a setting names their encoding. `reason` is the error."""
+    """Values that Retable cannot read, or not before a setting names their encoding. `reason` is the error's text."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """One label of an ENUM: as its number if `by_number` is True, else as its text.
+    """One label (allowed text) of an ENUM: as its number if `by_number` is True, else as its text.
 
-    The first label has the number 1, and 0 is MySQL's empty error value. If `escaped` is True, a comma or a backslash
-    in a label may have a backslash before it.
+    `labels` are the allowed texts in their order, empty if they are not known. The first has the number 1, and 0 is
+    MySQL's empty error value. If `escaped` is True, a comma or a backslash in a label may have a backslash before it.
     """
 
     labels: tuple[str, ...]
@@ -247,9 +247,9 @@ class Enum:
 
 @dataclass(frozen=True, slots=True)
 class LabelSet:
-    """Some labels of a SET: as a bit mask if `by_mask` is True, else as their texts with commas between them.
+    """Some labels (allowed texts) of a SET: as a bit mask if `by_mask` is True, else as texts with commas between them.
 
-    The first label is the lowest bit.
+    `labels` are the allowed texts in their order, empty if they are not known. The first is the lowest bit.
     """
 
     labels: tuple[str, ...]
@@ -258,19 +258,19 @@ class LabelSet:
 
 @dataclass(frozen=True, slots=True)
 class LabelArray:
-    """Some labels of a SET, as a JSON array of their texts."""
+    """Some labels (allowed texts) of a SET, as a JSON array. `labels` are all allowed texts, empty if not known."""
 
     labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TurnedUuid:
-    """A uuid whose writer moves zero bytes from its end to its front. A uuid that may have been changed is refused."""
+    """A uuid whose writer moves zero bytes from its end to its front. A uuid that this may have changed is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Untyped:
-    """A value without a type in the message. It is read in the usual encoding of its gold type.
+    """A value whose type the message does not name. It is read in the usual encoding of its gold type.
 
     Bytes are Latin-1 characters, or standard base64 if `base64` is True.
     """
@@ -321,7 +321,7 @@ Encoding = (
 def refined_encoding(encoding: Encoding, declared: Encoding) -> Encoding:
     """Return the encoding of a column whose type in the message may mean several types of the source.
 
-    `encoding` is that of the type in the message. `declared` is that of the type in the statement, which decides.
+    `encoding` belongs to the type in the message, `declared` to the type in the statement. The statement decides.
     """
     match encoding, declared:
         case Untyped(base64=False), _:
@@ -338,9 +338,9 @@ def refined_encoding(encoding: Encoding, declared: Encoding) -> Encoding:
 
 
 def refuse(what: str) -> Convert:
-    """Return a converter that always raises ValueError. It is for pairs such as a time of day and a number.
+    """Return a converter that always raises ValueError, for an encoding that does not fit the gold type of the column.
 
-    `what` names the values of the encoding, for the error.
+    For example, a time of day does not fit a column of numbers. `what` names the values of the encoding in the error.
     """
 
     def convert(_: str) -> Value:

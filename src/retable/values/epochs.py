@@ -1,4 +1,4 @@
-"""Convert dates and times that messages write as a number of days or ticks, or with a UTC offset or a `Z`."""
+"""Convert dates and times that messages write as a number of days, as ticks (units of a second), or with a zone."""
 
 from functools import partial
 from zoneinfo import ZoneInfo
@@ -37,7 +37,7 @@ _LONGEST_CLOCK = 1000 * 3600
 
 
 def epoch_converter(encoding: EpochEncoding, gold: GoldType, rules: ValueRules) -> Convert:
-    """Return the converter of dates and times of `encoding` to the gold type.
+    """Return the function that converts dates and times in `encoding` to values of the type `gold`.
 
     If the gold type is `string`, a number becomes the text of the date or time that it means.
     """
@@ -94,7 +94,7 @@ def _clock_text(encoding: ClockTicks) -> Convert:
         ticks = read_whole(text)
         seconds, part = divmod(abs(ticks), 10**encoding.digits)
         if seconds >= _LONGEST_CLOCK:
-            raise ValueError("it is not a time of less than a thousand hours")
+            raise ValueError("the time has a thousand hours or more; no database stores such a time")
         fraction = f"{part:0{encoding.digits}}".rstrip("0")
         fraction = fraction.ljust(encoding.shown or 0, "0")
         minutes, second = divmod(seconds, 60)
@@ -147,7 +147,7 @@ def _checked_zoned(text: str) -> Value:
 def _zulu(convert: Convert) -> Convert:
     def read(text: str) -> Value:
         if not text.endswith("Z"):
-            raise ValueError("the text does not end in 'Z': expected a 'Z' after the date or time")
+            raise ValueError("the value does not end in 'Z': expected a 'Z' after the date or time")
         return convert(text[:-1])
 
     return read

@@ -1,6 +1,6 @@
-"""Far dates: dates and times of PostgreSQL that gold cannot hold, as Debezium writes them.
+"""Read far dates: dates and times of PostgreSQL that gold cannot hold, as Debezium writes them.
 
-They are years before 1, years after 9999, and infinity.
+A far date has a year before 1 or after 9999, or is infinity.
 """
 
 import re
@@ -30,17 +30,17 @@ _ISO = re.compile(r"([+-][0-9]{4,9})-[0-9]{2}-[0-9]{2}(?:T[0-9:.]+)?(?:Z|[+-][0-
 _DAYS_OF_ERA, _DAYS_TO_1970 = 146_097, 719_468
 
 Show = Callable[[str], str | None]
-"""A function that returns a far date as PostgreSQL writes it.
+"""A function that converts a raw value to the text of a far date, as PostgreSQL writes it.
 
 It returns None for a date that gold can hold, and for invalid text.
 """
 
 
 def with_far_dates(convert: Convert, show: Show, gold: GoldType, rules: ValueRules) -> Convert:
-    """Return a converter that also accepts far dates. It looks for a far date only after `convert` failed.
+    """Return a converter that also accepts far dates (years before 1 or after 9999, infinity).
 
-    A far date becomes text if the gold type is `string`, or null if the setting `far_date` is `null`. Otherwise the
-    converter raises ValueError.
+    It calls `show`, which recognizes far dates, only after `convert` failed. A far date becomes text if the gold type
+    is `string`, or null if the setting `far_date` is `null`. Otherwise the converter raises ValueError.
     """
 
     def read(text: str) -> Value:
@@ -55,21 +55,24 @@ def with_far_dates(convert: Convert, show: Show, gold: GoldType, rules: ValueRul
         if rules.far_date == "null":
             return None
         raise ValueError(
-            f"it is {shown}, but a {gold} has only the years 1 to 9999: set `far_date` of the table's settings to "
-            f'"null" or "string"'
+            f"the value is {shown}, but a {gold} has only the years 1 to 9999: set `far_date` of the table's settings "
+            f'to "null" or "string"'
         )
 
     return read
 
 
 def far_day(text: str) -> str | None:
-    """Return the far date that a number of days since 1970-01-01 means, or None."""
+    """Return the text of the far date that a number of days since 1970-01-01 means. Return None for other numbers."""
     days = read_whole(text)
     return _INFINITE_DAYS.get(days) or _format(days, "")
 
 
 def far_ticks(digits: int) -> Show:
-    """Return a function that shows far dates in ticks of 10**-`digits` seconds since 1970."""
+    """Return a function that converts a number of ticks to the text of a far date, or to None.
+
+    A tick is 10**-`digits` seconds. The ticks count from 1970-01-01T00:00:00.
+    """
 
     def show(text: str) -> str | None:
         ticks = read_whole(text)
@@ -84,7 +87,10 @@ def far_ticks(digits: int) -> Show:
 
 
 def far_text(text: str) -> str | None:
-    """Return a far date in ISO 8601 with a signed year unchanged. Return None for other text."""
+    """Return text of ISO 8601 whose year has a sign, as far dates have. Return None for other text.
+
+    The years that mean infinity become `infinity` or `-infinity`; other text stays unchanged.
+    """
     found = _ISO.match(text)
     return None if found is None else _INFINITE_YEARS.get(found[1], text)
 

@@ -44,7 +44,7 @@ SHAPES = frozenset(
         *("geometrycollection", "geomcollection"),
     }
 )
-"""The types of geometries."""
+"""MySQL's types of geometries."""
 _OCTETS = SHAPES | {"varbinary", "tinyblob", "blob", "mediumblob", "longblob"}
 
 
@@ -63,7 +63,7 @@ def base_type(declared: str) -> str:
 
 
 def unsigned_bits(declared: str) -> int | None:
-    """Return the number of bits of an unsigned whole number type. Return None for other types."""
+    """Return the number of bits of an unsigned whole number type, 32 for `int unsigned`, or None for other types."""
     base = base_type(declared)
     return _BITS.get(base) if base == "serial" or _UNSIGNED.search(declared) else None
 
@@ -80,7 +80,9 @@ _OF_ONE_ENCODING: dict[str, Encoding] = {
 
 
 def mysql_encoding(declared: str) -> Encoding:
-    """Return the encoding of the values of a declared type. Labels are texts, and bytes are Latin-1 characters.
+    """Return the encoding in which values of a MySQL type, such as `int(8) unsigned`, are written as text.
+
+    An ENUM or a SET is written as the texts of its labels, and bytes as Latin-1 characters.
 
     If the type has no precision, scale, length or labels, the values are not checked against them.
     """

@@ -18,19 +18,19 @@ _TRAPS = [Inexact, InvalidOperation, Overflow, DivisionByZero]
 
 
 def read_whole(text: str) -> int:
-    """Return a whole number of decimal digits. `+1`, `1.0` and text with spaces raise ValueError."""
+    """Return the whole number that the text shows. `+1`, `1.0` and text with spaces raise ValueError."""
     if not _WHOLE.match(text):
-        raise ValueError("it is not a whole number: expected only digits, and no sign except '-'")
+        raise ValueError("the value is not a whole number: expected only digits, and no sign except '-'")
     return int(text)
 
 
 def read_exact(text: str) -> Decimal:
-    """Return a decimal number with all its digits. `1E+2` is 100, and minus zero is zero."""
+    """Return the decimal number that the text shows, with all digits. `1E+2` is 100, and minus zero is zero."""
     if not _NUMBER.match(text):
-        raise ValueError("it is not a number such as -12.5 or 1E+3")
+        raise ValueError("the value is not a number such as -12.5 or 1E+3")
     number = Decimal(text)
     if len(text) > MAX_DIGITS or abs(number.adjusted()) > MAX_DIGITS:
-        raise ValueError(f"it has more than {MAX_DIGITS} digits")
+        raise ValueError(f"the number has more than {MAX_DIGITS} digits")
     return number or abs(number)
 
 
@@ -38,20 +38,20 @@ def read_wrapped(text: str, bits: int) -> int:
     """Return an unsigned whole number of `bits` bits that may be written as a signed number: -1 is 2**bits - 1."""
     number = read_whole(text)
     if not -(2 ** (bits - 1)) <= number < 2**64:
-        raise ValueError(f"it is not a number of {bits} bits")
+        raise ValueError(f"the number does not fit in {bits} bits")
     return number + 2**bits if number < 0 else number
 
 
 def read_unscaled(text: str, scale: int) -> Decimal:
-    """Return the decimal whose digits are in base64 text. `scale` is the number of digits after the point.
+    """Return the decimal number that is written as base64 of its digits without the point.
 
-    The digits without the point are a big-endian integer in two's complement.
+    The digits are a big-endian integer in two's complement. `scale` is the number of digits after the point.
     """
     octets = b64decode(text, validate=True)
     if not octets:
-        raise ValueError("the base64 text has no bytes: expected the bytes of a number")
+        raise ValueError("the value has no bytes: expected base64 of the bytes of a number")
     if len(octets) > MAX_DIGITS // 3 or abs(scale) > MAX_DIGITS:
-        raise ValueError(f"it has more than {MAX_DIGITS} digits")
+        raise ValueError(f"the number has more than {MAX_DIGITS} digits")
     return Decimal(int.from_bytes(octets, "big", signed=True)).scaleb(-scale, Context(2 * MAX_DIGITS))
 
 
@@ -61,32 +61,34 @@ def read_packed_bits(text: str) -> int:
 
 
 def read_double(text: str) -> float:
-    """Return the double nearest to the digits."""
+    """Return the double that is nearest to the number in the text."""
     if not _NUMBER.match(text):
-        raise ValueError("it is not a number such as -12.5 or 1E+3")
+        raise ValueError("the value is not a number such as -12.5 or 1E+3")
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise ValueError("it is too large for a double")
+        raise ValueError("the number is too large for a double")
     return number
 
 
 def read_float(text: str) -> float:
-    """Return the 32-bit float nearest to the digits."""
+    """Return the 32-bit float that is nearest to the number in the text."""
     return as_float(read_double(text))
 
 
 def read_declared_double(text: str) -> float:
-    """Return the double that the digits identify.
+    """Return the double that the digits in the text identify.
 
-    They are its shortest digits, or the double rounded to this number of digits. Other digits raise ValueError.
+    The text has the shortest digits of the double, or the double rounded to fewer or more digits. Other digits raise
+    ValueError, because no double has them.
     """
     return _telling(read_double(text), read_exact(text))
 
 
 def read_declared_float(text: str) -> float:
-    """Return the 32-bit float that the digits identify.
+    """Return the 32-bit float that the digits in the text identify.
 
-    They are its shortest digits, or the float rounded to this number of digits. Other digits raise ValueError.
+    The text has the shortest digits of the float, or the float rounded to fewer or more digits. Other digits raise
+    ValueError, because no float has them.
     """
     return _telling(read_float(text), read_exact(text))
 
@@ -95,7 +97,7 @@ def _telling(nearest: float, number: Decimal) -> float:
     if Decimal(repr(nearest)) != number:
         digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
         if Decimal(f"{nearest:.{max(len(digits) - 1, 0)}e}") != number:
-            raise ValueError("it has more digits than the type can hold")
+            raise ValueError("the number has more digits than the type can hold")
     return nearest
 
 
@@ -121,7 +123,7 @@ def _narrows_to(number: float, narrow: float) -> bool:
 def exact_text(number: Decimal, scale: int | None) -> str:
     """Return all digits of a number without an exponent.
 
-    Zeros are added after the point up to `scale`, the number of digits that the source shows. None adds no zeros.
+    Zeros are added until the number has `scale` digits after the point. If `scale` is None, no zeros are added.
     """
     _, digits, exponent = number.as_tuple()
     shown = max(scale or 0, -exponent if isinstance(exponent, int) else 0)
@@ -129,50 +131,53 @@ def exact_text(number: Decimal, scale: int | None) -> str:
 
 
 def fit_whole(low: int, high: int) -> Callable[[int | Decimal], int]:
-    """Return a function that accepts whole numbers from `low` to `high`, and raises ValueError for others."""
+    """Return a function that returns whole numbers from `low` to `high`, and raises ValueError for other numbers."""
 
     def fit(number: int | Decimal) -> int:
         whole = int(number)
         if whole != number:
-            raise ValueError("it is not a whole number")
+            raise ValueError("the number is not a whole number")
         if not low <= whole <= high:
-            raise ValueError(f"it is not in the range {low} to {high}")
+            raise ValueError(f"the number is not in the range {low} to {high}")
         return whole
 
     return fit
 
 
 def fit_decimal(precision: int, scale: int) -> Callable[[int | Decimal], Decimal]:
-    """Return a function that accepts numbers that `decimal(precision,scale)` holds exactly, and refuses others."""
+    """Return a function that converts numbers to `decimal(precision,scale)`.
+
+    It raises ValueError for a number that this type does not hold exactly.
+    """
     unit, exactly = Decimal(1).scaleb(-scale), Context(precision, traps=_TRAPS)
 
     def fit(number: int | Decimal) -> Decimal:
         try:
             return Decimal(number).quantize(unit, context=exactly)
         except ArithmeticError:
-            raise ValueError("it has more digits than the type can hold") from None
+            raise ValueError("the number has more digits than the type can hold") from None
 
     return fit
 
 
 def fit_double(number: int | Decimal) -> float:
-    """Return the double of a number. Raise ValueError if the double does not show the same digits."""
+    """Return the double of a number. Raise ValueError if the shortest text of the double has other digits."""
     nearest = float(number)
     if Decimal(repr(nearest)) != number:
-        raise ValueError("it has more digits than the type can hold")
+        raise ValueError("the number has more digits than the type can hold")
     return nearest
 
 
 def fit_float(number: int | Decimal) -> float:
-    """Return the 32-bit float of a number. Raise ValueError if the float does not show the same digits."""
+    """Return the 32-bit float of a number. Raise ValueError if the shortest text of the float has other digits."""
     nearest = as_float(float(number))
     if Decimal(float_text(nearest)) != number:
-        raise ValueError("it has more digits than the type can hold")
+        raise ValueError("the number has more digits than the type can hold")
     return nearest
 
 
 def narrow_double(number: float) -> float:
     """Return a double unchanged. Raise ValueError if a 32-bit float cannot hold it exactly."""
     if as_float(number) != number:
-        raise ValueError("it has more digits than the type can hold")
+        raise ValueError("the number has more digits than the type can hold")
     return number

@@ -45,7 +45,7 @@ _INT = (-(2**31), 2**31 - 1)
 _LONG = (-(2**63), 2**63 - 1)
 _BIT = {"true": 1, "false": 0}
 NAN = float("nan")
-"""The only NaN object. All rows use it, because two different NaN objects are never equal."""
+"""The only NaN object. All rows use it, so that rows with NaN compare as equal: two different NaN objects do not."""
 
 _NAMED = {"NaN": NAN, "Infinity": float("inf"), "-Infinity": float("-inf")}
 
@@ -64,7 +64,7 @@ _SELF_SCALED = msgspec.json.Decoder(_SelfScaled)
 
 
 def number_converter(encoding: NumberForm, gold: GoldType) -> Convert:
-    """Return the converter of numbers of `encoding` to the gold type.
+    """Return the function that converts numbers in `encoding` to values of the type `gold`.
 
     It raises ValueError for a number that the gold type cannot hold exactly.
     """
@@ -167,7 +167,7 @@ def _read_self_scaled(text: str) -> Decimal:
     try:
         number = _SELF_SCALED.decode(text)
     except msgspec.DecodeError as error:
-        raise ValueError("it is not a JSON object with `scale` and `value`") from error
+        raise ValueError("the value is not a JSON object with `scale` and `value`") from error
     return read_unscaled(number.value, number.scale)
 
 
@@ -183,7 +183,7 @@ def _packed_reader(width: int | None) -> Callable[[str], int]:
     def read(text: str) -> int:
         bits = read_packed_bits(text)
         if width is not None and bits.bit_length() > width:
-            raise ValueError(f"it has more than {width} bits")
+            raise ValueError(f"the number has more than {width} bits, the width of the column")
         return bits
 
     return read

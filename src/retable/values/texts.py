@@ -58,9 +58,9 @@ _TRUTHS = {"true": True, "True": True, "1": True, "false": False, "False": False
 
 
 def text_converter(encoding: TextForm, gold: GoldType, rules: ValueRules) -> Convert:
-    """Return the converter of texts, labels and bytes of `encoding` to the gold type.
+    """Return the function that converts texts, labels and bytes in `encoding` to values of the type `gold`.
 
-    Text is parsed in the usual encoding of the gold type: for a number, for example, as decimal digits.
+    If `gold` is not a text type, the text is parsed: for a number, for example, as decimal digits.
     """
     match encoding:
         case Text():
@@ -118,7 +118,7 @@ def _labels_of_array(labels: tuple[str, ...]) -> Callable[[str], str]:
         try:
             found = _ARRAY.decode(text)
         except msgspec.DecodeError as error:
-            raise ValueError("it is not a JSON array of labels") from error
+            raise ValueError("the value is not a JSON array of labels, which are texts") from error
         return ",".join(_known(label, labels) for label in found)
 
     return read
@@ -169,9 +169,9 @@ def _shape(encoding: Shape, gold: GoldType) -> Convert:
         try:
             shape = _SHAPE.decode(text)
         except msgspec.DecodeError as error:
-            raise ValueError("it is not a JSON object with `wkb` and `srid`") from error
+            raise ValueError("the value is not a JSON object with `wkb` and `srid`") from error
         if shape.wkb is None or not 0 <= (shape.srid or 0) < 2**32:
-            raise ValueError("the JSON object has no WKB, or its `srid` is not an unsigned 32-bit number")
+            raise ValueError("the geometry has no WKB (`wkb`), or its `srid` is not an unsigned 32-bit number")
         octets = base64.b64decode(shape.wkb, validate=True)
         return (shape.srid or 0).to_bytes(4, "little") + octets if encoding.internal else _with_srid(octets, shape.srid)
 
@@ -202,7 +202,7 @@ def _unturned(text: str) -> str:
         digits = f"{digits[2:]}00"
         if _OF_A_VERSION.match(digits):
             raise ValueError(
-                "it may be a changed uuid: the connector moves zero bytes from the end of a uuid to its front"
+                "the value may be a changed uuid: the connector moves zero bytes from the end of a uuid to its front"
             )
     return text
 
@@ -239,7 +239,7 @@ def _then(first: Callable[[str], str], second: Convert) -> Convert:
 
 def _truth(text: str) -> bool:
     if text not in _TRUTHS:
-        raise ValueError("it is not true, false, 1 or 0")
+        raise ValueError("the value is not true, false, 1 or 0")
     return _TRUTHS[text]
 
 
@@ -290,7 +290,7 @@ def _known(label: str, labels: tuple[str, ...]) -> str:
     MySQL's empty error value is always accepted. If the message contains no labels, every label is accepted.
     """
     if label and labels and label not in labels:
-        raise ValueError(f"the label {label!r} is not one of {', '.join(map(repr, labels))}")
+        raise ValueError(f"the label {label!r} is not one of the labels {', '.join(map(repr, labels))}")
     return label
 
 
@@ -307,4 +307,7 @@ def _known_escaped(text: str, labels: tuple[str, ...]) -> str:
 
 
 def _no_labels(_: str) -> str:
-    raise ValueError("it is the number of a label or a bit mask of labels, and the message does not contain the labels")
+    raise ValueError(
+        "the value is the number of an ENUM label or a bit mask of SET labels, and the message does not contain the "
+        'labels: set the column to "long" in `types` to keep the number'
+    )

@@ -32,9 +32,9 @@ def is_zero_date(text: str) -> bool:
 
 
 def read_day(text: str) -> int:
-    """Return the days since 1970-01-01 of a Gregorian date in the years 1 to 9999. It is Gregorian also before 1582."""
+    """Return the days since 1970-01-01 of a date as `YYYY-MM-DD`. The calendar is Gregorian, also before 1582."""
     if not _DAY.match(text):
-        raise ValueError("it is not a date such as 2026-03-01")
+        raise ValueError("the value is not a date such as 2026-03-01")
     return date.fromisoformat(text).toordinal() - _EPOCH_DAY
 
 
@@ -44,7 +44,7 @@ def read_wall_clock(text: str) -> int:
 
 
 def read_instant(zone: ZoneInfo) -> Callable[[str], int]:
-    """Return a function that converts a local date and time in `zone` to microseconds since the epoch.
+    """Return a function that converts text, a local date and time in `zone`, to microseconds since 1970-01-01 in UTC.
 
     It raises ValueError for a time that the clocks of the zone skipped or showed twice, because such a time does not
     mean exactly one point in time.
@@ -65,9 +65,9 @@ def read_instant(zone: ZoneInfo) -> Callable[[str], int]:
 
 
 def wall_clock_of(zone: ZoneInfo) -> Callable[[int], int]:
-    """Return a function that converts microseconds since the epoch to the local date and time in `zone`.
+    """Return a function that converts microseconds since 1970-01-01 in UTC to the local date and time in `zone`.
 
-    Its result is in microseconds since 1970-01-01T00:00:00 of the local clock.
+    The function returns microseconds since 1970-01-01T00:00:00 of the local clock.
     """
 
     def show(instant: int) -> int:
@@ -78,49 +78,57 @@ def wall_clock_of(zone: ZoneInfo) -> Callable[[int], int]:
 
 
 def read_epoch_millis(text: str) -> int:
-    """Return the microseconds since the epoch of a text in milliseconds, for the years 1 to 9999."""
+    """Return the microseconds of a text in milliseconds, both since 1970-01-01 in UTC.
+
+    A time outside the years 1 to 9999 raises ValueError.
+    """
     return _of_a_year(read_whole(text) * 1000)
 
 
 def read_epoch_micros(text: str) -> int:
-    """Return the microseconds since the epoch of a text in microseconds, for the years 1 to 9999."""
+    """Return the number in a text in microseconds since 1970-01-01 in UTC.
+
+    A time outside the years 1 to 9999 raises ValueError.
+    """
     return _of_a_year(read_whole(text))
 
 
 def _of_a_year(micros: int) -> int:
     if not _FIRST_MICRO <= micros <= _LAST_MICRO:
-        raise ValueError("it is not a point in time in the years 1 to 9999")
+        raise ValueError("the value is not a point in time in the years 1 to 9999")
     return micros
 
 
 def read_zoned(text: str) -> int:
-    """Return the microseconds since the epoch of a time with its UTC offset, such as `2026-03-01T05:00:00.5+08:00`."""
+    """Return the microseconds since 1970-01-01 in UTC of a text such as `2026-03-01T05:00:00.5+08:00`."""
     found = _ZONED.match(text)
     if not found:
-        raise ValueError("it is not a date and time such as 2026-03-01T05:00:00.000000Z or 2026-03-01T13:00:00+08:00")
+        raise ValueError(
+            "the value is not a date and time such as 2026-03-01T05:00:00.000000Z or 2026-03-01T13:00:00+08:00"
+        )
     second, fraction, zone = found.groups("")
     micros = read_wall_clock(second) + _whole_micros(int(fraction.ljust(9, "0")))
     if zone == "Z":
         return micros
     hours, minutes = int(zone[:3]), int(zone[0] + zone[-2:])
     if abs(hours) > 18 or abs(minutes) > 59:
-        raise ValueError(f"{zone!r} is not a valid UTC offset: expected at most 18 hours")
+        raise ValueError(f"{zone!r} is not a valid UTC offset: at most 18 hours and 59 minutes are allowed")
     return _of_a_year(micros - (hours * 60 + minutes) * 60_000_000)
 
 
 def read_wall_ticks(text: str, digits: int) -> int:
-    """Return the microseconds since 1970-01-01T00:00:00 of a number of ticks.
+    """Return the microseconds since 1970-01-01T00:00:00 of a text that is a number of ticks since then.
 
-    A tick is 10**-`digits` seconds. The years are 1 to 9999.
+    A tick is 10**-`digits` seconds. A time outside the years 1 to 9999 raises ValueError.
     """
     return _of_a_year(_whole_micros(read_whole(text) * 10 ** (9 - digits)))
 
 
 def read_days(text: str) -> int:
-    """Return the days since 1970-01-01 of a text in days. The date must be in the years 1 to 9999."""
+    """Return the number in a text in days since 1970-01-01. Raise ValueError outside the years 1 to 9999."""
     days = read_whole(text)
     if not 1 <= days + _EPOCH_DAY <= date.max.toordinal():
-        raise ValueError("it is not a date in the years 1 to 9999")
+        raise ValueError("the value is not a date in the years 1 to 9999")
     return days
 
 
@@ -133,7 +141,7 @@ def _whole_micros(nanos: int) -> int:
     micros, rest = divmod(nanos, 1000)
     if rest:
         raise ValueError(
-            'it has digits below the microsecond, which only text can keep: set the column to "string" in `types`'
+            'the time has digits below the microsecond, which only text can keep: set the column to "string" in `types`'
         )
     return micros
 
@@ -147,13 +155,13 @@ def clock_text(micros: int) -> str:
 def read_span(text: str) -> str:
     """Return a time of day or a duration unchanged. Raise ValueError if it is not valid."""
     if not _SPAN.match(text):
-        raise ValueError("it is not a time such as 23:59:59 or -838:59:59.000000")
+        raise ValueError("the value is not a time such as 23:59:59 or -838:59:59.000000")
     return text
 
 
 def _read(text: str) -> datetime:
     found = _CLOCK.match(text)
     if not found:
-        raise ValueError("it is not a date and time such as 2026-03-01 05:00:00.000000")
+        raise ValueError("the value is not a date and time such as 2026-03-01 05:00:00.000000")
     _whole_micros(int(found[2] or 0))
     return datetime.fromisoformat(found[1])

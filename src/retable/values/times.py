@@ -36,7 +36,7 @@ from retable.values.time_text import (
 
 @dataclass(frozen=True, slots=True)
 class ValueRules:
-    """Rules of a table for reading values whose meaning the message does not show completely.
+    """The settings of a table for reading values whose meaning the message does not show completely.
 
     `time_zone` is the zone of dates and times that messages write without a zone, and the zone in which points in time
     are shown as local time. `timestamp_zone` is the zone in which messages write points in time as text. `zero_date`
@@ -59,7 +59,7 @@ TimeForm = Day | WallClock | Instant | ClockTime | EpochMillis | EpochMicros | E
 
 
 def time_converter(encoding: TimeForm, gold: GoldType, rules: ValueRules) -> Convert:
-    """Return the converter of dates and times of `encoding` to the gold type.
+    """Return the function that converts dates and times in `encoding` to values of the type `gold`.
 
     If the gold type is `string`, the text of the message is kept. A point in time that is written as a number becomes
     the text of the local date and time in `time_zone`.
@@ -147,7 +147,7 @@ def _epoch_clock(rules: ValueRules) -> Convert:
         micros = show(read_epoch_millis(text))
         if not 0 <= micros < MICROS_PER_DAY:
             raise ValueError(
-                f"it is not a time of 1970-01-01 in `time_zone` {rules.time_zone}, but {clock_text(micros)}"
+                f"the value is {clock_text(micros)} in `time_zone` {rules.time_zone}, but a time must be on 1970-01-01"
             )
         return clock_text(micros).partition(" ")[2]
 
@@ -157,7 +157,7 @@ def _epoch_clock(rules: ValueRules) -> Convert:
 def _midnight(micros: int) -> int:
     days, rest = divmod(micros, MICROS_PER_DAY)
     if rest:
-        raise ValueError("it has a time of day, which a date cannot hold")
+        raise ValueError("the value has a time of day, which a date cannot hold")
     return days
 
 

@@ -1,1 +1,1 @@
-"""Verify gold against bronze (which is decoded and folded again) and against the ledger, and compare two states."""
+"""Verify gold against bronze (raw messages, decoded and folded again) and against the ledger; compare two states."""

@@ -1,4 +1,7 @@
-"""Verify gold against bronze: decode and fold the messages again, without Spark, and compare with gold's rows."""
+"""Verify gold against bronze (the table of raw messages): decode and fold the messages again, and compare with gold.
+
+Spark is not used.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -38,10 +41,10 @@ _REFUSED = ("quarantined", "ignored")
 
 
 def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verification:
-    """Verify one gold table, or a share of its keys, against bronze.
+    """Verify one gold table, or a share of its keys, against bronze, and return the result.
 
     Rows, columns, and the counts of each window are compared. Temporary files are written to `folder`. They can be as
-    large as the table and its events.
+    large as the table and its events. Raise InvalidSetting if the settings exclude the table now.
     """
     source = lake.settings.source(find_gold(lake, name)[1].source)
     # Read the ledger first, so that the state of gold is never older than the windows that count.
@@ -49,8 +52,8 @@ def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verific
     table, state = find_gold(lake, name)
     if not feeds(lake.settings, source, state):
         raise InvalidSetting(
-            f"{name} is retired: sources.{source.name} excludes {state.table}, so its messages are not decoded; "
-            f"change `include` and `exclude` to include the table, or verify it with --against ledger",
+            f"{name} is retired: the settings of sources.{source.name} exclude {state.table}, so its messages are not "
+            f"decoded; change `include` or `exclude` to include the table, or verify it with --against ledger",
             table=name,
         )
     floor = bronze_floor(lake, name, state, ledger)
@@ -67,13 +70,13 @@ def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verific
 
 
 def published_columns(table: Table) -> ComparedColumns:
-    """Return name and type of a gold table's columns, without Retable's own columns."""
+    """Return the name and the type of each column of a gold table, without Retable's own columns."""
     fields = [field for field in table.schema().fields if field.name != SEQUENCE_COLUMN]
     return tuple((field.name, parse_gold_type(str(field.field_type))) for field in fields)
 
 
 def check_decoding(decoded: DecodedBronze, ledger: list[LedgerRow]) -> list[Finding]:
-    """Return findings for windows that now decode to other counts than the ledger has."""
+    """Return a finding for each count of a window that differs between decoding now (`decoded`) and the ledger."""
     found = []
     for row in ledger:
         if row.stage != "decode" or row.table is not None or row.window not in decoded.counts:
@@ -129,9 +132,9 @@ def _replayed(ledger: list[LedgerRow], state: GoldState) -> set[str]:
 
 
 def bronze_floor(lake: Lake, name: str, state: GoldState, ledger: list[LedgerRow]) -> RetentionFloor | None:
-    """Return up to which sequences retention dropped the table's messages from bronze, as the ledger shows it.
+    """Return up to which sequences retention dropped messages of a gold table from bronze, as the ledger shows.
 
-    Return None if it dropped no messages that are needed.
+    Return None if retention dropped no messages of the table, or only messages from before its last truncation.
     """
     kept = kept_from(lake, "bronze", state.source)
     named = {row["gold"] for row in _rows_of_table(lake, state)} | {name}

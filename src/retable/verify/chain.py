@@ -1,4 +1,4 @@
-"""Check that Retable's runs made all snapshots of a gold table, and that none of them is lost."""
+"""Check that Retable's recorded runs made all snapshots of a gold table, and that no recorded snapshot is lost."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _SHOWN = ("added-records", "deleted-records", "engine-name", "app-id", "user")
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A snapshot of a gold table, with the summary that its writer gave it. Times are in milliseconds."""
+    """An Iceberg snapshot of a gold table, with the summary that its writer gave it. Times are epoch milliseconds."""
 
     id: int
     parent: int | None
@@ -24,9 +24,9 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The snapshots of a gold table by id, and the history of main.
+    """The snapshots of a gold table by id, and the history of its branch main.
 
-    `main` has each snapshot that main was moved to, with the time of the move in milliseconds, oldest first.
+    `main` has each snapshot that main was moved to, with the time of the move in epoch milliseconds, oldest first.
     """
 
     snapshots: Mapping[int, Made]
@@ -35,11 +35,11 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSnapshots:
-    """The snapshots of a gold table that Retable has recorded.
+    """The snapshots of a gold table that Retable has recorded, to compare them with the table.
 
-    `cuts` are snapshots in the table's consistent cuts, with the time of the record. `ledger` are snapshots in replay
-    rows of the ledger; they may include snapshots of another table that had the same name earlier. `runs` are the runs
-    that the ledger has for the source.
+    `cuts` are the snapshots in consistent cuts (one snapshot of every gold table at a window), with the time of the
+    record. `ledger` are the snapshots in replay rows of the ledger; they may include snapshots of another table that
+    had the same name earlier. `runs` are the ids of all runs that the ledger has for the source.
     """
 
     cuts: Mapping[int, datetime]
@@ -48,9 +48,10 @@ class RecordedSnapshots:
 
 
 def check_chain(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
-    """Check that a recorded run made each snapshot of main, and that main still contains the recorded snapshots.
+    """Return findings for snapshots of main that no recorded run made, and for recorded snapshots that main has lost.
 
-    Main can move over several snapshots at once. These were written on a branch, by the run that made the last of them.
+    `named` are the recorded snapshots. Main can move over several snapshots at once. These were written on a branch, by
+    the run that made the last of them.
     """
     found: list[Finding] = []
     at: int | None = None
@@ -116,7 +117,7 @@ def _foreign(made: Made) -> Finding:
     )
     when = f"{datetime.fromtimestamp(made.time_ms / 1000, UTC):%FT%TZ}"
     if run := _run_of(made):
-        what = f"{made.operation} at {when} by the run {run}, which has no row in the ledger: run its window again"
+        what = f"{made.operation} at {when} by the run {run}, which has no row in the ledger; run its window again"
         return Finding("RUN_UNRECORDED", str(made.id), what)
     return Finding("FOREIGN_COMMIT", str(made.id), f"{made.operation} at {when} by another writer: {counted}")
 
@@ -128,7 +129,7 @@ def _lost(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
     main was moved.
     """
     if not chain.main:
-        return [Finding("SNAPSHOT_LOST", str(i), "a run recorded it; the table has no snapshots") for i in named.cuts]
+        return [Finding("SNAPSHOT_LOST", str(i), "a run recorded it, but the table has none") for i in named.cuts]
     oldest = min(since for _, since in chain.main)
     current = chain.main[-1][0]
     line = _between(chain, current, None)
@@ -140,8 +141,14 @@ def _lost(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
     for snapshot, when in named.cuts.items():
         if snapshot not in chain.snapshots:
             if when.timestamp() * 1000 > oldest:
-                found.append(Finding("SNAPSHOT_LOST", str(snapshot), f"a run recorded it at {when:%FT%TZ}; it is lost"))
+                found.append(
+                    Finding(
+                        "SNAPSHOT_LOST",
+                        str(snapshot),
+                        f"a run recorded it at {when:%FT%TZ}, but the table does not have it any more",
+                    )
+                )
         elif snapshot not in ancestors and chain.snapshots[snapshot].time_ms >= max(known_since, mended):
-            what = f"a run recorded it at {when:%FT%TZ}; main was moved to {current}, which is not based on it"
+            what = f"a run recorded it at {when:%FT%TZ}; main was moved to {current}, which does not descend from it"
             found.append(Finding("MAIN_MOVED", str(snapshot), what))
     return found

@@ -1,6 +1,6 @@
-"""Compare two sets of rows ("left" and "right"), by key or as multisets.
+"""Compare two sets of rows, called left and right, by key or (without a key) as multisets.
 
-Differing rows are counted, in total and by column. Some of them are kept as samples.
+Differing rows are counted, in total and by column. A few of them are kept as samples.
 """
 
 import json
@@ -24,10 +24,10 @@ MOST_SAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A row that differs, as an example for the user.
+    """A row that differs between the left and the right set of rows, as an example for the user.
 
-    If both sets have a row of this key, `left` and `right` are its values in the columns that differ. If only one set
-    has it, the values of all columns are given, and the other set's value is None. Values are formatted as in `retable
+    If both sets have a row with this key, `left` and `right` are its values in the columns that differ. If only one set
+    has it, its field has the values of all columns, and the other field is None. Values are formatted as in `retable
     rows`.
     """
 
@@ -38,10 +38,11 @@ class Sample:
 
 @dataclass(slots=True, kw_only=True)
 class RowDifference:
-    """The differences of two sets of rows.
+    """Counts of the differences between a left and a right set of rows, with samples.
 
-    `left` and `right` are the sizes of the sets. `only_left` and `only_right` count rows that the other set does not
-    have. `different` counts rows of the same key with different values, and `columns` the rows that differ in a column.
+    `left` and `right` are the numbers of rows in the sets. `only_left` and `only_right` count rows that the other set
+    does not have. `different` counts rows with the same key but different values. `columns` has, by column name, how
+    many of these rows differ in the column.
     """
 
     left: int = 0
@@ -58,7 +59,7 @@ class RowDifference:
         return not (self.only_left or self.only_right or self.different)
 
     def keep(self, kind: str, sample: Sample) -> None:
-        """Keep a row as a sample of its kind of difference, unless there are MOST_SAMPLES of this kind already."""
+        """Keep a sample, unless there are already MOST_SAMPLES of this kind (`left`, `right` or `different`)."""
         if self._kept[kind] < MOST_SAMPLES:
             self._kept[kind] += 1
             self.samples.append(sample)
@@ -66,11 +67,11 @@ class RowDifference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Compares rows that have the columns `names`.
+    """Compares two sets of rows that have the columns `names`, and adds the differences to a `RowDifference`.
 
     `on` are the indices of the key columns. If it is empty, whole rows are compared as multisets. `kinds` are the gold
-    types by which values are formatted; if a type is None, the value is shown as text. If a key has two rows in one set
-    and one row in the other, the first set has one row more.
+    types of the columns, to show values; if a type is None, the value is shown as text. If a key has two rows in one
+    set and one row in the other, one row counts as missing in the other set.
     """
 
     names: tuple[str, ...]
@@ -78,7 +79,7 @@ class Comparison:
     on: tuple[int, ...]
 
     def add(self, found: RowDifference, left: Iterable[Values], right: Iterable[Values]) -> None:
-        """Compare rows and add the differences to `found`. The rows must include all rows of their keys."""
+        """Compare rows and add the differences to `found`. If a row is given, all rows of its key must be given."""
         lefts, rights = list(map(comparable, left)), list(map(comparable, right))
         found.left += len(lefts)
         found.right += len(rights)
@@ -126,14 +127,14 @@ class Comparison:
 
 
 def comparable(row: Values) -> Values:
-    """Return the row with each NaN replaced by the same object, so that NaN equals NaN, as in gold."""
+    """Return the row with each NaN replaced by one object (`math.nan`), so that NaN equals NaN, as in gold."""
     if any(type(value) is float and value != value for value in row):
         return tuple(math.nan if type(value) is float and value != value else value for value in row)
     return row
 
 
 def part_of(values: Values, parts: int) -> int:
-    """Return the part number, below `parts`, of a key or a row. Equal values get the same part in each process."""
+    """Return the part (0 to `parts` - 1) that a key or a row belongs to, by a hash. Equal values get the same part."""
     return crc32(repr(tuple(map(_plain, values))).encode("utf-8", "surrogatepass")) % parts if parts > 1 else 0
 
 

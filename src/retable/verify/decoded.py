@@ -1,4 +1,4 @@
-"""Decode bronze again, without Spark and without silver, to verify gold."""
+"""Decode bronze (the table of raw messages) again, without Spark and without silver, to verify gold."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -38,10 +38,11 @@ _COLUMNS = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "hea
 
 @dataclass(slots=True)
 class DecodedBronze:
-    """The result of decoding bronze again.
+    """The result of decoding bronze again. The row events are not in it: they are written to a file.
 
-    `statements` are the schema events as rows of silver, in order. `counts` are the counts by window, with the names of
-    the ledger: messages are `decoded`, `ignored` or `quarantined`; events are counted as `events`, `rows`, `excluded`.
+    `statements` are the schema events (DDL statements) as rows of silver, in order. `counts` are the counts by window,
+    under the names that the ledger uses: messages are `decoded`, `ignored` or `quarantined`; `events` counts all
+    events, `rows` the row changes, and `excluded` those row changes whose table the settings exclude.
     """
 
     statements: list[RowDict] = field(default_factory=list)
@@ -49,7 +50,7 @@ class DecodedBronze:
 
 
 class Decoder:
-    """Decodes the bronze of one source with its current settings."""
+    """Decodes the messages of one source from bronze again, with the source's current settings."""
 
     def __init__(self, lake: Lake, source: SourceSettings) -> None:
         self._lake = lake
@@ -60,9 +61,9 @@ class Decoder:
     def decode(
         self, windows: Sequence[Window], names: Collection[TableName], stored: Collection[str], events: Spill
     ) -> DecodedBronze:
-        """Decode these windows in order, and return statements and counts.
+        """Decode these windows in order, and return their statements and counts.
 
-        Row changes are written to `events` if their table is in `names` and their window is in `stored`.
+        A row change is written to the file `events` if its table is in `names` and its window is in `stored`.
         """
         found = DecodedBronze()
         for window in windows:
@@ -113,7 +114,9 @@ class Decoder:
 def read_statements(
     records: Sequence[RowDict], source: SourceSettings, imported: str | None = None
 ) -> tuple[dict[Statement, str], str]:
-    """Return the statements in order, each with its window, and the SQL dialect of the source.
+    """Return the statements in order, each with its window, and the SQL dialect of the source, such as `mysql`.
+
+    Changes of tables that the settings exclude are removed from the statements.
 
     `records` are schema events as rows of silver. `imported` is the dialect of an imported schema dump. It is used only
     if neither the settings nor the events name the dialect.
@@ -128,9 +131,9 @@ def read_statements(
 
 
 def dropped_statements(lake: Lake, source: str, kept: str | None) -> list[RowDict]:
-    """Return the statements of the windows that bronze no longer has, in order. Silver keeps all statements for ever.
+    """Return the schema events of the windows that bronze no longer has, as rows of silver, in order.
 
-    `kept` is the oldest window that bronze has, or None if bronze has all windows.
+    Silver keeps all statements for ever. `kept` is the oldest window that bronze has; None means that it has all.
     """
     records = [] if kept is None else statements_of_silver(lake, source, kept)
     older = [record for record in records if is_dropped(str(record["window"]), kept)]
@@ -140,10 +143,10 @@ def dropped_statements(lake: Lake, source: str, kept: str | None) -> list[RowDic
 def read_baseline_rows(
     lake: Lake, source: str, windows: Collection[str], names: Collection[TableName], events: Spill
 ) -> None:
-    """Write the rows that baselines have for the tables `names` to `events`.
+    """Write the rows of baselines (full copies of tables) for the tables `names` to the file `events`.
 
-    They are read from silver, because bronze does not have them. `windows` are the windows of the baselines that gold
-    should have.
+    They are read from silver, because bronze does not have them. Silver has each piece of a baseline as a window;
+    `windows` names those that gold should have.
     """
     table = lake.find(f"silver.{source}") if windows else None
     if table is None:

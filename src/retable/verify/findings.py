@@ -1,4 +1,4 @@
-"""The results of a verification."""
+"""The result of verifying a gold table, and the errors found."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -12,7 +12,8 @@ Against = Literal["bronze", "ledger"]
 class Finding:
     """An error that a verification found.
 
-    `code` is a stable name of the kind of error. `where` is a window, a snapshot or a column. `what` is a description.
+    `code` is a stable name of the kind of error. `where` is the window, snapshot, column or position of the error.
+    `what` is a description.
     """
 
     code: str
@@ -24,8 +25,9 @@ class Finding:
 class Verification:
     """The result of one verification of one gold table.
 
-    `checked` are numbers of what was checked, by name. `findings` are the errors. `notes` say what limits the result.
-    `rows` are the differences between gold's rows and rows made from bronze. It is None if rows were not compared.
+    `against` says what gold was compared with. `checked` has the numbers of windows, messages and so on that were
+    checked. `findings` are the errors. `notes` say what was not compared, and why. `rows` are the differences between
+    gold's rows and rows made from bronze; it is None if rows were not compared.
     """
 
     against: Against

@@ -1,4 +1,4 @@
-"""Verify gold against the ledger: its windows, counts of messages, and snapshots.
+"""Verify gold against the ledger (what each stage did with each window): windows, counts of messages, and snapshots.
 
 Only the metadata of tables and the addresses of messages are read.
 """
@@ -30,7 +30,7 @@ _ADDRESS = ("topic", "partition", "offset")
 
 
 def against_ledger(lake: Lake, name: str) -> Verification:
-    """Verify a gold table, and all windows of its source, against the ledger."""
+    """Verify a gold table, and all windows of its source, against the ledger (the record of what each stage did)."""
     source = find_gold(lake, name)[1].source
     windows, ledger = read_windows(lake, source), read_ledger(lake, source)
     table, state = find_gold(lake, name)
@@ -47,17 +47,17 @@ def against_ledger(lake: Lake, name: str) -> Verification:
 
 
 def check_applied(state: GoldState, replayed: Sequence[LedgerRow]) -> list[Finding]:
-    """Return findings for windows for which gold and the ledger record a different content.
+    """Return a finding for each window for which the gold table and the ledger record different contents.
 
-    `replayed` are the ledger's replay rows of the table. Gold records only its last windows. Older ones are not
-    checked.
+    Both record a digest of the window's content in silver. `replayed` are the ledger's replay rows of the table. Gold
+    records only the newest windows, so older windows are not checked.
     """
     oldest = min(state.applied, default="")
     found = []
     for row in replayed:
         held = state.applied.get(row.window)
         if row.window >= oldest and row.counts.get("rows") and row.identity != held:
-            what = f"gold recorded the content {held or '(none)'} for the window, but the ledger {row.identity}"
+            what = f"for the window, gold recorded the content {held or '(none)'}, and the ledger {row.identity}"
             found.append(Finding("APPLIED_OTHERWISE", row.window, what))
     return found
 

@@ -1,4 +1,7 @@
-"""Find the windows that wait for a stage, and the windows and tables that are stale (`retable plan`)."""
+"""Find what is to be done for a source (`retable plan`): windows that wait for a stage, and stale windows and tables.
+
+A window is stale for a table if a repeated run of the window would give other rows than gold has.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -27,11 +30,11 @@ from retable.settings.sources import Source
 
 StaleCause = Literal["main", "settings", "schema", "silver", "decoder"]
 CAUSES: dict[StaleCause, str] = {
-    "main": "gold's main branch was rolled back: all rows of the table are written again",
+    "main": "the main branch of the gold table was rolled back: a run will write all rows of the table again",
     "settings": "the settings for decoding and types of the table have changed since the window was replayed",
     "schema": "another schema of the table was imported since the window was replayed",
     "silver": "the window was decoded again, but not replayed again",
-    "decoder": "the window was decoded by another version of the format's decoder than the present one",
+    "decoder": "another version of Retable's decoder for the format decoded the window",
 }
 
 _NEEDED: tuple[KeptLayer, ...] = ("bronze", "silver")
@@ -42,7 +45,7 @@ _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """A window and a gold table that would get other rows from this window if it ran again, with the causes."""
+    """A window and a gold table that would get other rows from it if the window ran again. `because` has the causes."""
 
     window: str
     table: str
@@ -58,11 +61,12 @@ class Outlook:
       be listed; then `unlisted` is the reason.
     - `opens`: the end of the last recorded window, if it is in the future. A run can record the next window only then.
     - `waiting`: the next stage of each recorded window that is not replayed.
-    - `stale`: windows and tables that a repeated run would change; `again` is the time range of these windows.
+    - `stale`: windows that must run again because their rows in gold would change, by table.
     - `left_out`: tables that were excluded before and are included now, each with the first and last window that was
       decoded without it.
+    - `again`: the time range of the windows in `stale` and `left_out`, or None.
     - `moved`: the tables that need a rebuild because the settings now send rows to or from them, with the reason.
-    - `held`: the holds of tables.
+    - `held`: the tables that are held (stopped), each with its hold.
     - `paused`: the reason why no new window is recorded, or None.
     - `kept_from`: the oldest window that retention kept, by layer. Older windows cannot run again, so they are not
       stale.
@@ -90,10 +94,10 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What a repeated run of some windows would change.
+    """What a repeated run of some windows would change (see `inspect_again`).
 
-    `stale` are the tables that would get other rows. `left_out` are the tables that were excluded when the windows were
-    decoded, and are included now.
+    `stale` are windows and tables that would get other rows. `left_out` are the tables that were excluded when the
+    windows were decoded, and are included now.
     """
 
     stale: tuple[Stale, ...]
@@ -101,7 +105,9 @@ class Again:
 
 
 def inspect_source(lake: Lake, source: Source, now: datetime) -> Outlook:
-    """Find out what is stale, held and waiting in a source. Nothing is written."""
+    """Return which windows of a source wait to be replayed, which are stale, and which tables are held, at `now`.
+
+    Nothing is written."""
     windows, ledger = read_windows(lake, source.name), read_ledger(lake, source.name)
     known = {name: state for name, state in known_states(lake)[0].items() if state.source == source.name}
     taken = {name: state for name, state in known.items() if feeds(lake.settings, source, state)}
@@ -132,7 +138,7 @@ def inspect_source(lake: Lake, source: Source, now: datetime) -> Outlook:
 
 
 def inspect_again(lake: Lake, source: Source, windows: Collection[str]) -> Again:
-    """Find what a repeated run of these windows would change."""
+    """Return what a repeated run of these windows would change, without running it."""
     mine = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
     states = {name: state for name, state in mine.items() if feeds(lake.settings, source, state)}
     ledger = [row for row in read_ledger(lake, source.name) if row.window in windows]

@@ -1,4 +1,6 @@
-"""Fold one gold table again from change events, part by part, with only the core of Retable (no Spark, no Iceberg).
+"""Build the rows of one gold table again from change events, to compare them with gold. Without Spark and Iceberg.
+
+Events are folded (reduced to the last row of each key) part by part, so that only one part is in memory.
 
 Gold's rows, its high-water marks, and decisions of earlier runs are not used. The state of gold is used for one thing:
 if gold is held at a position, the new fold stops at this position, too.
@@ -40,10 +42,10 @@ from retable.verify.spill import NOWHERE, Spill
 class SourceHistory:
     """What a rebuild needs from a source.
 
-    `statements` are its statements, each with its window. `ordinals` are window numbers by name. `replayed` are the
-    windows that gold should have. `known` are tables that exist without a statement, each with its first position. If
-    retention dropped messages from bronze, `floor` says up to which positions messages of the table may be missing, and
-    `remembered` are the undeclared columns that gold has.
+    `statements` are the DDL statements of the source, each with its window. `ordinals` are window numbers by name.
+    `replayed` are the windows that gold should have. `known` are tables that no statement created, each with the
+    position of its first row. If retention dropped messages from bronze, `floor` says up to which positions messages of
+    the table may be missing, and `remembered` are gold's undeclared columns (columns that only rows show).
     """
 
     rules: SourceRules
@@ -65,18 +67,19 @@ class _Shape(NamedTuple):
 
 
 class Links:
-    """Groups of keys that must be folded together, because an update connects them, such as a key and its old value."""
+    """Groups of keys that must be folded together, because an update connects them: old and new key of a row."""
 
     def __init__(self) -> None:
         self._next: dict[Key, Key] = {}
 
     def join(self, one: Key, other: Key) -> None:
+        """Put the groups of two keys together into one group."""
         first, second = sorted((self.first(one), self.first(other)), key=repr)
         if first != second:
             self._next[second] = first
 
     def first(self, key: Key) -> Key:
-        """Return the key that represents the group of this key."""
+        """Return the first key of the group that this key is in. It is the same for all keys of a group."""
         while (other := self._next.get(key)) is not None:
             # Each lookup halves the path of the next one.
             self._next[key] = self._next.get(other, other)
@@ -85,7 +88,7 @@ class Links:
 
 
 def names_of(source_history: SourceHistory, state: GoldState) -> set[TableName]:
-    """Return all names that the rows of a gold table may have in messages."""
+    """Return all source table names under which messages may have rows of a gold table."""
     tables = Tables.trace(
         list(source_history.statements),
         source_history.rules,
@@ -96,10 +99,11 @@ def names_of(source_history: SourceHistory, state: GoldState) -> set[TableName]:
 
 
 class Rebuild:
-    """Builds one gold table again from change events.
+    """Builds the rows of one gold table again from change events. First call `deal`, then `fold` for each part.
 
-    `events` are the row events of the replayed windows, under all names of the table. Raise TableError if no table can
-    be built from them. Raise NotKept if retention dropped messages that are needed.
+    `events` is a file with the row events of the replayed windows, under all names of the table. `findings` collects
+    errors. Raise TableError if no table can be built from the events. Raise NotKept if retention dropped messages that
+    are needed.
     """
 
     def __init__(self, source_history: SourceHistory, state: GoldState, events: Spill) -> None:
@@ -140,8 +144,8 @@ class Rebuild:
         if self._source_history.floor is None or (self.keys and (rules.keys or not self.history.rekeyed)):
             return
         raise NotKept(
-            f"{self.history.name}: bronze no longer has all messages of the table (setting retention.bronze), and they "
-            f"are needed, because the table has no key or its key changed; verify it with --against ledger"
+            f"{self.history.name}: the table cannot be compared with bronze: bronze no longer has all of its messages "
+            f"(setting retention.bronze), and it has no key or its key changed; verify it with --against ledger"
         )
 
     # --- tracing -------------------------------------------------------------------------------------------------
@@ -180,12 +184,12 @@ class Rebuild:
             return self._state.identity
         named = [identity for identity, name in known.items() if name == self._state.table]
         if not named:
-            raise TableError(f"no message and no statement of the source names {self._state.table}")
+            raise TableError(f"no message and no statement of the source names the table {self._state.table}")
         self.findings.append(
             Finding(
                 "IDENTITY",
                 self._state.identity,
-                f"according to the statements, the table of this name has the identity {named[-1]}",
+                f"according to the statements, the table {self._state.table} has the identity {named[-1]}",
             )
         )
         return named[-1]
@@ -211,7 +215,10 @@ class Rebuild:
 
     # --- folding -------------------------------------------------------------------------------------------------
     def deal(self, parts: int) -> None:
-        """Assign each event to a part. Keys that an update connects, and both halves of an update, get one part."""
+        """Assign each event to one of `parts` parts by its key.
+
+        Keys that an update connects, and both halves of an update in two messages, get the same part.
+        """
         halves: dict[Pair, tuple[Half, Key]] = {}
         for _, event in self._mine_of(self._events.batches()):
             for one, other in self._joined(event, halves):
@@ -249,7 +256,7 @@ class Rebuild:
         return [key for key in (action.key, action.gone) if key is not None]
 
     def fold(self, part: int) -> Folded:
-        """Fold the events of one part, and add findings for values that hold the table."""
+        """Fold the events of one part, and return the result. Add a finding if a row should hold (stop) the table."""
         mine = [event for _, event in self._mine_of(self._events.part(part))]
         if (cast := cast_hold(self.history, self.reader, self.key_changes, mine)) is not None:
             self.findings.append(_hold_finding(cast))
@@ -262,11 +269,14 @@ class Rebuild:
         return folded
 
     def rows(self, folded: Folded) -> list[Values]:
-        """Return the rows that are not deleted, each with its sequence as the last value."""
+        """Return the rows of a folded part without deleted rows, each with its sequence (as text) as the last value.
+
+        Add a finding for each row of which the messages have only some columns.
+        """
         found: list[Values] = []
         for key, winner in folded.winners.items():
             if winner.base is not None and self._source_history.floor is None:
-                what = "changes contain only some columns of a row, and no message contains the whole row"
+                what = "the messages contain only some columns of this row, and no message contains the whole row"
                 self.findings.append(Finding("ROW_MISSING", f"key {key!r}", what))
             elif winner.row is not None and winner.base is None:
                 found.append((*winner.row, format_sequence(winner.sequence, winner.part)))
@@ -300,7 +310,7 @@ def _address(event: RowEvent) -> tuple[str, int, int, int, int]:
 
 
 def format_sequence(sequence: Sequence, part: str | None) -> str:
-    """Return a row's position in the order of its source as text: the sequence, and the source partition if any."""
+    """Return a row's position as text: its sequence and, unless `part` is None, the Kafka partition `part`."""
     return str(sequence) if part is None else f"{sequence} of {part}"
 
 
@@ -312,5 +322,5 @@ def _is_below(found: Hold, standing: Hold | None) -> bool:
 
 
 def _hold_finding(hold: Hold) -> Finding:
-    what = f"{hold.code}: {hold.reason}; gold should be held there, but is not"
+    what = f"{hold.code}: {hold.reason}; the gold table should be held at this position, but is not"
     return Finding("HOLD", "its first row" if hold.position is None else str(hold.position), what)

@@ -1,4 +1,4 @@
-"""Compare gold's rows with the rows of a rebuild, part by part, so that only one part is in memory at a time."""
+"""Compare gold's rows with rows built again from change events (`Rebuild`), part by part to save memory."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ ComparedColumns = tuple[tuple[str, GoldType | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The share of a table's keys that is verified. The keys are divided into `of` shares, and `number` is from 1."""
+    """The share of a table's keys that is verified: share `number` (from 1) of `of` equal shares. Default: all keys."""
 
     number: int = 1
     of: int = 1
@@ -37,7 +37,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """A gold table to be verified. `columns` are without Retable's own columns, but `rows` have all columns."""
+    """A gold table to be verified. `columns` are without Retable's own columns; the file `rows` has all columns."""
 
     name: str
     state: GoldState
@@ -46,9 +46,10 @@ class Gold:
 
 
 def compare_rows(source_history: SourceHistory, gold: Gold, events: Spill, share: Share) -> Verification:
-    """Fold the events again and compare the result with gold's rows.
+    """Fold the events of the table again, and compare the result with gold's rows and columns.
 
-    `events` are the row events of the windows that gold should have. `share` limits the comparison to some of the keys.
+    `events` is a file with the row events of the windows that gold should have. `share` limits the comparison to some
+    of the keys. If the table cannot be built from the events, the result has a finding instead of differences.
     """
     notes = _notes(gold.state)
     if _is_held_wholly(gold.state) and not gold.columns:
@@ -73,10 +74,10 @@ def compare_rows(source_history: SourceHistory, gold: Gold, events: Spill, share
 
 
 def compare_columns(here: ComparedColumns, wanted: ComparedColumns) -> list[Finding]:
-    """Return findings for columns that differ in gold (`here`) and in the rebuild (`wanted`). Order is ignored."""
+    """Return a finding for each column that differs between gold (`here`) and the rebuild (`wanted`), in any order."""
     gold, rebuilt = dict(here), dict(wanted)
     missing = [
-        Finding("COLUMN", name, f"gold does not have the column; its type is {kind}")
+        Finding("COLUMN", name, f"gold does not have the column; it should have it with the type {kind}")
         for name, kind in wanted
         if name not in gold
     ]
@@ -99,8 +100,8 @@ def _notes(state: GoldState) -> list[str]:
         return []
     if hold.position is None:
         words = "compared with the windows that it accepted; if windows came out of order, gold may have more events"
-        return [f"gold is held as it is now ({hold.code}): {words}"]
-    return [f"gold is held at {hold.position} ({hold.code}): only rows up to this position are compared"]
+        return [f"the gold table is held in its present state ({hold.code}): {words}"]
+    return [f"the gold table is held at {hold.position} ({hold.code}): only rows up to this position are compared"]
 
 
 def _is_held_wholly(state: GoldState) -> bool:

@@ -12,12 +12,14 @@ NOWHERE = 0xFFFF
 """The part number of rows that belong to no part."""
 
 MOST_PARTS = NOWHERE
+"""The largest number of parts."""
 
 
 class Spill:
-    """A temporary file of rows, in the order of writing. First `write` all rows, then read them.
+    """A temporary file of rows. First `write` all rows, then read them, at once or part by part.
 
-    `deal` assigns each row to a part, and `part` reads one part. All batches must have the same schema.
+    `deal` assigns each row to a part, and `part` reads the rows of one part. All written batches must have the same
+    schema.
     """
 
     def __init__(self, path: Path) -> None:
@@ -46,14 +48,14 @@ class Spill:
                     yield reader.get_batch(number)
 
     def deal(self, part_of: Callable[[pa.RecordBatch], Sequence[int]]) -> None:
-        """Assign each row to a part. `part_of` returns the part numbers of a batch's rows."""
+        """Assign each row to a part. `part_of` returns the part number (or NOWHERE) of each row of a batch."""
         parts = array("H")
         for batch in self.batches():
             parts.extend(part_of(batch))
         self._parts = parts
 
     def part(self, number: int) -> Iterator[pa.RecordBatch]:
-        """Return the rows of one part in the order of writing. If `deal` was not called, return all rows."""
+        """Return the rows of part `number`, in the order of writing. If `deal` was not called, return all rows."""
         at = 0
         for batch in self.batches():
             if self._parts is not None:

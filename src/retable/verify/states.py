@@ -1,4 +1,4 @@
-"""Compare two states of one gold table."""
+"""Compare two states of one gold table, such as two windows or snapshots (`retable diff`)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ NOW = "now"
 
 @dataclass(frozen=True, slots=True)
 class ComparedState:
-    """A state of a table. `asked` is how the user named the state.
+    """A state of a table that is compared. `asked` is how the user named it: a window, snapshot, tag, branch or time.
 
-    `snapshot` is None if the table had no row yet. `columns` gives name and type by Iceberg's field id, in the order of
-    the table, without Retable's own columns.
+    `snapshot` is the id of the Iceberg snapshot, or None if the table had no row yet. `columns` gives name and type by
+    Iceberg's field id, in the order of the table, without Retable's own columns.
     """
 
     asked: str
@@ -39,7 +39,7 @@ class ComparedState:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDifference:
-    """A column that differs in two states. `left` and `right` are its name and type there, or None if it is missing."""
+    """A column that differs between two states. `left` and `right` are its name and type in each; None if missing."""
 
     left: tuple[str, str] | None
     right: tuple[str, str] | None
@@ -47,7 +47,10 @@ class ColumnDifference:
 
 @dataclass(frozen=True, slots=True)
 class StateDifference:
-    """The differences of two states. `key` are the columns by which rows were matched; if empty, by whole rows."""
+    """The differences between two states, `left` and `right`, of a table.
+
+    `key` are the columns by which rows were matched. If it is empty, whole rows were compared.
+    """
 
     left: ComparedState
     right: ComparedState
@@ -59,8 +62,9 @@ class StateDifference:
 def compare_states(lake: Lake, name: str, one: str, other: str, folder: Path) -> StateDifference:
     """Compare two states of a gold table. Rows are matched by key, or as whole rows if the states have no common key.
 
-    `one` and `other` each name a state: `now`, a window, a snapshot's number, a tag, a branch, or a time. Columns are
-    matched by field id, so a renamed column is compared with itself. Temporary files are written to `folder`.
+    `one` and `other` each name a state: `now`, a window, a snapshot's id, a tag, a branch, or a time with time zone.
+    Columns are matched by Iceberg's field id, so a renamed column is compared with itself. Temporary files are written
+    to `folder`. Raise NotFound if a state is unknown or has expired.
     """
     table, state = find_gold(lake, name)
     left, right = (_find_state(lake, name, table, asked) for asked in (one, other))
@@ -137,7 +141,7 @@ def _unknown(name: str, asked: str) -> NotFound:
 
 
 def read_columns(lake: Lake, table: Table, snapshot: int, names: list[str], rows: Spill) -> None:
-    """Read columns of a snapshot into `rows`, in the order of `names`, with the sequence column at the end."""
+    """Write the columns `names` of a snapshot's rows to the file `rows`, followed by Retable's sequence column."""
     with explained(lake.settings.lake):
         scan = table.scan(snapshot_id=snapshot, selected_fields=(*names, SEQUENCE_COLUMN))
         for batch in scan.to_arrow_batch_reader():
@@ -145,7 +149,10 @@ def read_columns(lake: Lake, table: Table, snapshot: int, names: list[str], rows
 
 
 def compare_spills(comparison: Comparison, left: Spill, right: Spill) -> RowDifference:
-    """Compare two sets of rows. They are divided by key, so that only one part of each set is in memory at a time."""
+    """Compare two files of rows, part by part, so that only one part of each is in memory at a time.
+
+    Rows are divided into parts by key or, without a key, by whole rows.
+    """
     found = RowDifference()
     parts = min(-(-max(left.rows, right.rows) // ROWS_AT_ONCE) or 1, MOST_PARTS)
     on = comparison.on or range(len(comparison.names))

@@ -1,4 +1,7 @@
-"""Check that each position of a source is in exactly one window, and that no message of a window is lost."""
+"""Check that each position of a source is in exactly one window, and that no message of a window is lost.
+
+A position is a Kafka offset or the number of an object (file).
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -18,9 +21,10 @@ _SHOWN = 3
 class Accounts:
     """The numbers of rows that bronze, silver and quarantine have for one window, and the ledger's counts.
 
-    `unseen` are addresses of messages that are in bronze, but neither in silver nor in quarantine. `unknown` are
-    addresses that are in silver or quarantine, but not in bronze. `fresh` says whether gold was made of the content
-    that silver has now. `counted` has the ledger's counts by stage, without stages that have not run.
+    `silver` counts all events, `silver_rows` only row changes. `unseen` are messages that are in bronze, but neither in
+    silver nor in quarantine. `unknown` are messages that are in silver or quarantine, but not in bronze. `fresh` is
+    True if the replay used the content that silver has now. `counted` has the ledger's counts by stage (land, decode,
+    replay), without stages that have not run.
     """
 
     window: str
@@ -35,9 +39,9 @@ class Accounts:
 
 
 def as_counted(accounts: Accounts, gone: Collection[str]) -> Accounts:
-    """Return the accounts of a window that retention dropped from the layers `gone`.
+    """Return the accounts of a window that retention dropped from some layers (`gone`: bronze, silver, quarantine).
 
-    For these layers, the counts of the ledger are used as the numbers of rows.
+    For these layers, the ledger's counts replace the numbers of rows, so that a check finds no difference there.
     """
     land, decode, replay = (accounts.counted.get(stage, {}) for stage in ("land", "decode", "replay"))
     sums = _sums(decode)
@@ -53,11 +57,16 @@ def as_counted(accounts: Accounts, gone: Collection[str]) -> Accounts:
 
 
 def check_tiling(windows: Sequence[Window]) -> list[Finding]:
-    """Check that each window begins where the window before it ends, and that no input is missing or in two windows."""
+    """Return findings if windows do not follow each other without gap, or if an input is in no window or in two.
+
+    `windows` are all windows of a source, in order.
+    """
     found = []
     for before, window in pairwise(windows):
         if window.ordinal != before.ordinal + 1:
-            what = f"the window has number {window.ordinal}, but the window before it, {before.name}, {before.ordinal}"
+            what = (
+                f"the window has number {window.ordinal}, but the window before it, {before.name}, has {before.ordinal}"
+            )
             found.append(Finding("WINDOW_NUMBER", window.name, what))
         if window.start != before.end:
             code = "WINDOW_GAP" if window.start > before.end else "WINDOW_OVERLAP"
@@ -114,7 +123,7 @@ def _check_ranges(windows: Sequence[Window]) -> list[Finding]:
 
 
 def check_accounts(accounts: Accounts) -> list[Finding]:
-    """Check the accounts of one window.
+    """Return findings for one window, if messages are lost or the ledger's counts are wrong.
 
     Each message of bronze must be in silver (as an event or a note) or in quarantine, or be counted as ignored. The
     numbers of rows must be equal to the ledger's counts.
@@ -164,7 +173,7 @@ def _check_replayed(accounts: Accounts) -> Iterable[tuple[str, str]]:
     if replay is None:
         return
     if not accounts.fresh:
-        yield "DECODED_SINCE", "the window was decoded again, but not replayed again"
+        yield "DECODED_SINCE", "the window was decoded again, but not replayed again; replay it"
         return
     try:
         check_rows(replay)

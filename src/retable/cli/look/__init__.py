@@ -1,1 +1,1 @@
-"""Commands that show gold and how far it is."""
+"""Commands that show gold tables and how complete they are."""

@@ -1,4 +1,4 @@
-"""`retable fresh`: whether a table is complete through a time, by the exit code: 0 is yes, 3 is not yet."""
+"""`retable fresh`: says whether a table is complete through a time. Exit code 0 is yes, 3 is not yet."""
 
 import time
 from datetime import datetime

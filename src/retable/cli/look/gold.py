@@ -1,4 +1,4 @@
-"""The contents of gold: rows, tables, columns, schema changes."""
+"""`retable rows`, `tables`, `schema` and `history`: print the contents of gold."""
 
 import json
 from collections.abc import Collection

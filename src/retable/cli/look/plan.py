@@ -1,4 +1,4 @@
-"""`retable plan`: what is stale, held or late, and what a run would do. It writes nothing."""
+"""`retable plan`: prints what is stale, held or not yet replayed, and what a run would do. It writes nothing."""
 
 from collections import Counter
 from collections.abc import Iterator

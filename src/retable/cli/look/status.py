@@ -1,4 +1,4 @@
-"""`retable status`: the windows, watermark and tables of each source, and what is held or quarantined."""
+"""`retable status`: prints the windows, watermark and tables of each source, and what is held or quarantined."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +48,7 @@ _NOTHING = FreshnessStanding(None, None)
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
-    """The state of one gold table, how far it is complete, and its hold, if any."""
+    """The status of one gold table: its state, how far it is complete, and its hold (None if it is not held)."""
 
     state: str
     standing: FreshnessStanding
@@ -57,17 +57,20 @@ class TableStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStatus:
-    """The status of one source.
+    """The status of one source, as the command prints it.
 
-    `recorded` counts its windows, `empty` the windows without messages, `done` the windows by finished stage. `last` is
-    the newest replayed window, `next` the oldest window that is not replayed. `opens` is the time at which the next
-    window can be recorded, if it is in the future. `standing` says how far all tables are complete. `tables` has each
-    table by name; a table that the settings leave out is `retired` in any state. `suspect` says why tables have rows
-    that their source cannot have any more. `clashes` counts, by table, the keys with rows from several source tables.
-    `stale` says why tables need a rebuild: the settings now send rows to them or away from them. `quarantined` counts
-    all that is in quarantine and not accepted, `excess` only windows over the budget. `paused` is the reason if the
-    source is paused. `unfinished` says how to continue interrupted baselines. `kept_from` has, by layer, the oldest
-    window that retention keeps in full.
+    - `recorded`: the number of its windows. `empty`: of those without messages. `done`: of those with a finished stage,
+      by stage. `last`: the newest replayed window. `next`: the oldest window that is not replayed.
+    - `opens`: the time at which the next window can be recorded, if it is in the future.
+    - `standing`: how far all tables are complete. `paused`: why the source is paused; None if it is not.
+    - `tables`: each gold table by name. A table that the settings leave out is `retired`. `held`: the held tables.
+    - `suspect`: why tables have rows that their source cannot have any more.
+    - `clashes`: for each table, the number of keys with rows from several source tables.
+    - `stale`: why tables need a rebuild: the settings now send rows to them or away from them.
+    - `quarantined`: the number of messages and rows in quarantine that no person accepted. `excess`: only of those in
+      windows over the budget.
+    - `unfinished`: how to continue interrupted baselines.
+    - `kept_from`: for each layer, the oldest window that retention keeps in full.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""`retable why`: why a source or a table is not complete, and the next step."""
+"""`retable why`: prints why a source or a table is not complete, and the next step."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -35,7 +35,7 @@ def why(
 ) -> None:
     """Print why a source or a table is not complete, and the next step.
 
-    The first cause has to end first. Other causes follow in short, one line each; an alert names only the first one.
+    The first cause must be removed first. Other causes follow, one line each; an alert names only the first cause.
     """
     lake = lake_of(ctx)
     moment = now()
@@ -64,7 +64,7 @@ def why(
 
 
 def verdict_json(verdict: Verdict, now: datetime) -> dict[str, object]:
-    """Return a verdict as facts for JSON. `lag_seconds` is the age of the watermark at the time `now`."""
+    """Return a verdict as a dictionary for JSON. `lag_seconds` is the age of the watermark at the time `now`."""
     cause, standing = verdict.cause, verdict.standing
     return {
         "name": verdict.name,
@@ -88,7 +88,10 @@ def _cause_json(cause: Cause) -> dict[str, object]:
 
 
 def standing_json(watermark: datetime | None, grade: str | None, now: datetime) -> dict[str, object]:
-    """Return a watermark, its grade and its age at `now` as facts for JSON. If nothing is proven, all are None."""
+    """Return a watermark, its grade and its age at the time `now`, as a dictionary for JSON.
+
+    If there is no watermark, all values are None.
+    """
     return {
         "watermark": None if watermark is None else format_time(watermark),
         "grade": grade,

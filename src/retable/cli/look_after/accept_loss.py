@@ -1,4 +1,4 @@
-"""`retable accept-loss`: a person declares that lost positions held no change of tables."""
+"""`retable accept-loss`: a person states that lost positions held no change of some tables."""
 
 from typing import Annotated
 

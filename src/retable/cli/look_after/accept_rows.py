@@ -1,4 +1,4 @@
-"""`retable accept-rows`: a person declares that rows in doubt are right in gold."""
+"""`retable accept-rows`: a person states that rows in doubt are right in gold."""
 
 from dataclasses import replace
 from typing import Annotated

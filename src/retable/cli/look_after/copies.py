@@ -1,4 +1,4 @@
-"""Copies of a lake: the whole lake at another location, or only its catalog."""
+"""`retable copy` and `retable backup`: copy the whole lake to another location, or only its catalog."""
 
 import os
 from pathlib import Path

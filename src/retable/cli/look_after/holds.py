@@ -1,4 +1,4 @@
-"""`retable hold`: the tables that are stopped at a position, why, and how a person lets them continue."""
+"""`retable hold`: lists the held tables (stopped at a position), and lets a person continue them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -111,10 +111,11 @@ def go_on(
     repeats: bool = False,
     yes: bool = False,
 ) -> None:
-    """Print how the tables will continue, ask for confirmation unless `yes`, then replay each table from silver.
+    """Let held tables continue, or rebuild tables: print what will happen, ask, then replay each table from silver.
 
-    `way` is the option that a person chose. `statement` is the statement of `--as`. If `repeats` is true, later
-    occurrences of a skipped statement are skipped too.
+    `way` is the option that a person chose, as `retry` or `rebuild`, and `reason` is stored with the person's name.
+    `statement` is the statement of `--as`. If `repeats` is true, later occurrences of a skipped statement are skipped
+    too. If `yes` is true, there is no question. NotFound if a table is not held and `way` is not `rebuild`.
     """
     releases = {table: _plan(lake, table, way, statement, repeats=repeats) for table in tables}
     for release in releases.values():

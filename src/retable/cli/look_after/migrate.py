@@ -1,4 +1,4 @@
-"""`retable migrate`: bring the lake of an older Retable to the present layout."""
+"""`retable migrate`: changes the lake of an older version of Retable to the layout of this version."""
 
 from contextlib import ExitStack
 from typing import Annotated

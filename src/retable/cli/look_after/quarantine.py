@@ -1,4 +1,7 @@
-"""`retable quarantine`: messages that were not decoded, rows that were not applied, and how they leave quarantine."""
+"""`retable quarantine`: lists messages that were not decoded and rows that were not applied.
+
+A person can accept them as lost, or decode their windows again.
+"""
 
 import shlex
 from base64 import b64encode

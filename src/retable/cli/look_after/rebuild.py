@@ -1,4 +1,4 @@
-"""`retable rebuild`: makes tables again from silver, next to the rows that readers see, and swaps them in."""
+"""`retable rebuild`: replays tables again from all of silver, then replaces the rows that readers see."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ def rebuild(
 ) -> None:
     """Replay tables again from all of silver and swap them in. Readers see the old rows until the end.
 
-    Use it for a hold that names it, after settings that change older rows, and for a damaged file. The command says
-    what it will do and asks. `retable shadow build` rebuilds a table next to gold, to compare it first.
+    Use it for a hold whose remedy names it, after settings that change older rows, and for a damaged file. The command
+    says what it will do and asks. `retable shadow build` rebuilds a table next to gold, to compare it first.
     """
     go_on(lake_to_write(ctx), tables, "rebuild", reason, yes=yes)

@@ -1,4 +1,4 @@
-"""`retable recover`: make a catalog again from its warehouse, also if the warehouse was moved or copied."""
+"""`retable recover`: restores a catalog from its warehouse, also if the warehouse was moved or copied."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Decode and replay windows with something in quarantine again."""
+"""Decodes and replays windows again that have messages or rows in quarantine, for `retable quarantine redecode`."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +24,10 @@ _VERDICTS = ("applied", "superseded", "duplicate", "voided", "held", "pending", 
 
 
 def decode_again(lake: Lake, source: Source, rows: Sequence[QuarantineRow], spark: Any) -> list[str]:
-    """Run the windows of these rows again, in order. Return, in words, what still needs a person after that."""
+    """Decode and replay the windows of these quarantined messages and rows again, in order.
+
+    `spark` is the Spark session. Return texts about what still needs a person after that; [] if nothing does.
+    """
     windows = sorted({row.window for row in rows})
     before = _replayed(lake, source, windows)
     reports: list[StageReport] = []

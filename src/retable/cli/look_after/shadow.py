@@ -92,7 +92,7 @@ def drop(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
 
 
 def differences(lake: Lake, source: str) -> Iterator[ShadowDifference]:
-    """Yield, for each table of a source's shadow, how it differs from gold."""
+    """Yield, for each table of a source's shadow (tables rebuilt next to gold), how it differs from gold."""
     shadow = the_shadow(lake, source)
     for table in shadow.ask.tables:
         with TemporaryDirectory(prefix="retable-shadow-") as folder:
@@ -100,7 +100,7 @@ def differences(lake: Lake, source: str) -> Iterator[ShadowDifference]:
 
 
 def words_of(found: ShadowDifference) -> list[str]:
-    """Return what a person must know about a difference, as lines of text."""
+    """Describe how one table of a shadow differs from gold, as lines of text without values of rows."""
     by = f"by {', '.join(found.key)}" if found.key else "as whole rows"
     rows = found.rows
     lines = [f"{found.table}: {'equal' if found.is_equal else 'different'}, compared {by}"]
@@ -114,7 +114,7 @@ def words_of(found: ShadowDifference) -> list[str]:
 
 
 def difference_json(found: ShadowDifference) -> dict[str, object]:
-    """Return a difference as facts for JSON."""
+    """Return how one table of a shadow differs from gold, as a dictionary for JSON, with samples of rows."""
     return {
         "table": found.table,
         "equal": found.is_equal,

@@ -1,4 +1,4 @@
-"""`retable upkeep`: keep tables small and quick to read. No row that a reader sees changes."""
+"""`retable upkeep`: keeps tables small and quick to read. No row that a reader of gold sees changes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass

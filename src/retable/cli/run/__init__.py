@@ -1,1 +1,1 @@
-"""Commands that begin a source and run it."""
+"""Commands that set up a source and run it."""

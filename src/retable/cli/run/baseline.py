@@ -1,4 +1,4 @@
-"""`retable baseline`: a table starts from a full copy that was taken at a position."""
+"""`retable baseline`: starts a table from a full copy that was taken at a position of the source's log."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -74,9 +74,9 @@ def baseline(
 ) -> None:
     """Start a table from a full copy that was taken at a position. Only later changes are applied to it.
 
-    The rows go to silver in pieces. If the command is interrupted, run it again: it continues. To run it once more
-    changes nothing. Other tables and runs continue in the meantime. A database is read by ranges of the key while
-    others write to it, so P must be a position that the database reached before.
+    The rows go to silver in pieces. If the command is interrupted, run it again: it continues. To run it again after
+    its end changes nothing. Other tables and runs continue in the meantime. A database is read by ranges of the key
+    while others write to it, so P must be a position that the database had reached before the command starts.
     """
     lake = lake_to_write(ctx)
     known = find_table(lake, table)
@@ -102,7 +102,10 @@ def baseline(
 
 @dataclass(frozen=True, slots=True)
 class KnownTable:
-    """A source table, its source, the name of its gold table, and its state in gold, None without a gold table."""
+    """A source table that a baseline or resync can start again. `find_table` makes it.
+
+    `gold` is the name of its gold table. `state` is its state in gold, or None if there is no gold table.
+    """
 
     source: SourceSettings
     name: TableName
@@ -111,10 +114,10 @@ class KnownTable:
 
 
 def find_table(lake: Lake, table: str) -> KnownTable:
-    """Find a table by its gold name: an existing table, or a table that a schema import declares.
+    """Find a source table by its gold name. The gold table exists, or a schema import declares the source table.
 
-    If several source tables go into one gold table, each is found by the gold name that it would have alone. Raise
-    NotFound if there is no such table, and InvalidSetting for a gold table of several source tables.
+    If several source tables go into one gold table, each source table is found by the gold name that it would have
+    alone. InvalidSetting if `table` is the gold table of several source tables. NotFound if there is no such table.
     """
     states, called = gold_states(lake), partial(gold_table, lake.settings.lake)
     for gold, whole in states.items():
@@ -158,10 +161,10 @@ def target_of(
     part: tuple[str, int] | None,
     named: tuple[str, ...] = (),
 ) -> Target:
-    """Return where a table starts again, and by which key.
+    """Return the table and the position at which it starts again, with the table's key.
 
-    `part` is the partition in which `position` compares. `named` is the key in the database of the copy: it is used if
-    neither the settings, a schema import nor gold have a key.
+    `part` is the Kafka partition in which `position` compares; None means the whole source. `named` is the key in the
+    database of the copy: it is used if neither the settings, a schema import nor gold have a key.
     """
     name, source = known.name, known.source
     imports, rules = read_schema_imports(lake, source.name), lake.settings.rules(name)
@@ -182,10 +185,10 @@ def target_of(
 
 
 def part_of(lake: Lake, known: KnownTable, given: str | None) -> tuple[str, int] | None:
-    """Return the queue's partition in which positions of the table compare, or None if they compare in all of them.
+    """Return the Kafka partition (topic and number) in which positions of a table compare.
 
-    `given` is `--partition`, as TOPIC/N. Raise InvalidSetting if it is not valid, if it is needed and missing, or if
-    changes of the table come in several partitions without a common order.
+    Return None if they compare in the whole source. `given` is the option `--partition`, as TOPIC/N, or None.
+    InvalidSetting if it is not valid, or if it is None although the partition is needed and not known.
     """
     parts = {part for part in (known.state.high_water if known.state else {}) if part}
     if given is None and len(parts) > 1:
@@ -209,7 +212,7 @@ def part_of(lake: Lake, known: KnownTable, given: str | None) -> tuple[str, int]
 
 
 def replay_pieces(lake: Lake, source: SourceSettings, pieces: list[BaselineRow]) -> list[StageReport]:
-    """Replay the pieces of a baseline into gold, one by one. Return a report for each piece."""
+    """Replay the pieces of a baseline (full copy) into gold, one by one. Return the report of each replay."""
     reports = []
     with WindowProgress(len(pieces)) as progress, running_spark(lake.settings) as spark:
         entry_point = _entry_point()

@@ -1,4 +1,4 @@
-"""`retable check`: what a source has, and what a run would do with it. It writes nothing."""
+"""`retable check`: prints what a source has, and what a run would do with its tables. It writes nothing."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ _SHOWN = 5
 def check(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None:
     """Connect to a source, decode some of its messages, and show what each table would become.
 
-    A hold is predicted from these messages alone. A run reads more of them and may decide otherwise.
+    A hold is predicted only from the sampled messages. A run reads all messages and may decide otherwise.
 
     The exit code is 2 if a message does not decode, a row does not fit its table, two tables would get one name, or a
     table is or would be held.

@@ -1,4 +1,4 @@
-"""`retable init`: inspect the messages of a folder or of topics, and write a first settings file with comments."""
+"""`retable init`: inspects the messages of a folder or of topics, and writes a first settings file with comments."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""`retable get-jars`: get the jars that Spark needs."""
+"""`retable get-jars`: downloads the jars that Spark needs."""
 
 import typer
 

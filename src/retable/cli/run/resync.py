@@ -1,4 +1,4 @@
-"""`retable resync`: a table starts again, empty, and a new load of its source fills it."""
+"""`retable resync`: starts a table again, empty, so that a new full load by the producer fills it."""
 
 from collections.abc import Iterator
 from typing import Annotated

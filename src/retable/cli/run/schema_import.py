@@ -1,4 +1,4 @@
-"""`retable schema import`: types, keys and column order of all tables, from a dump or a database."""
+"""`retable schema import`: imports types, keys and column order of all tables, from a dump or a database."""
 
 from pathlib import Path
 from typing import Annotated
@@ -82,7 +82,11 @@ def _read(origin: str, database: str | None, password_env: str | None) -> Schema
         return read_database(origin, read_variable(password_env) if password_env else None, database)
     path = Path(origin).expanduser()
     if not path.is_file():
-        raise NotFound(f"{origin} is neither a file nor an address such as jdbc:mysql://host:3306/shop", path=origin)
+        raise NotFound(
+            f"{origin} is neither a file nor an address of a database; give the file of a dump, or an address such as "
+            f"jdbc:mysql://host:3306/shop",
+            path=origin,
+        )
     return read_dump(path, database)
 
 

@@ -1,4 +1,4 @@
-"""`retable run`: all stages, window by window. `retable land`, `decode` and `replay`: one stage of one window."""
+"""`retable run`: runs all stages, window by window. `retable land`, `decode`, `replay`: one stage of one window."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -108,7 +108,7 @@ def replay(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
 
 @contextmanager
 def running_spark(settings: Settings) -> Iterator[Any]:
-    """Start Spark for the `with` block and yield its session. Raise SparkDied if its JVM ended during the block."""
+    """Start Spark for the `with` block, and yield the session. SparkDied if Spark's JVM ended during the block."""
     # Loading PySpark takes longer than most commands that do not need it, so only these commands load it.
     from retable.session import build_session, is_gone, kill, stop_session
 
@@ -182,7 +182,10 @@ def run_window(
     spark: Any,
     progress: WindowProgress,
 ) -> list[StageReport]:
-    """Run these stages of one window, each as a separate run. `number` is the number of the window in this command."""
+    """Run these stages of one window, each as a separate run, and return the report of each stage.
+
+    `number` is the number of the window in this command, for `progress`. `spark` is the Spark session.
+    """
     entry_points = _entry_points(progress.step, checks=stages == ("land",))
     reports = []
     for stage in stages:
@@ -224,7 +227,10 @@ def _say_next(lake: Lake, source: Source) -> None:
 
 
 def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> None:
-    """Raise NeedsAttention if a table is held, or if the unaccepted quarantine of a window exceeds the budget."""
+    """Raise NeedsAttention if these runs held a table, or if quarantine in one of their windows exceeds the budget.
+
+    Messages and rows that a person accepted as lost do not count.
+    """
     held = sorted({table for report in reports for table in report.held})
     waiting = 0
     for window in {report.window for report in reports}:
@@ -238,9 +244,10 @@ def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> No
 
 
 def call_attention_to_rebuilt(lake: Lake, source: Source, reports: list[StageReport], held: Sequence[str]) -> None:
-    """Raise NeedsAttention if `held` has tables, or if rebuilds quarantined rows and a window exceeds the budget.
+    """Raise NeedsAttention if `held` names tables, or if rebuilds quarantined rows and a window exceeds the budget.
 
-    A rebuild counts the rows of all windows together, so the counts by window are read from quarantine.
+    `reports` are those of the rebuilds. A rebuild counts the rows of all windows together, so the counts of each window
+    are read from quarantine.
     """
     refused = any(report.counts.get(name) for report in reports for name in ("quarantined", "rejected"))
     _end(held, beyond_budget(lake, source) if refused else 0)

@@ -1,1 +1,1 @@
-"""Commands without a lake."""
+"""Commands that need no lake and no Spark."""

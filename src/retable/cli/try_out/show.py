@@ -1,4 +1,4 @@
-"""Show what Retable makes of one message or one statement, without Spark and without a lake."""
+"""`retable show-message` and `show-ddl`: print how Retable understands one message or one DDL statement."""
 
 import sys
 from pathlib import Path
@@ -60,7 +60,10 @@ def show_message(
 
 
 def json_lines(content: bytes) -> list[tuple[int, bytes]]:
-    """Return the lines of a text with their numbers if the first line alone is valid JSON. Else return nothing."""
+    """Return the lines that are not empty, with their line numbers, if the first line alone is valid JSON.
+
+    Otherwise the text is not JSON lines; return [].
+    """
     lines = [(number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
     try:
         msgspec.json.decode(lines[0][1] if lines else b"")

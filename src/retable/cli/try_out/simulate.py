@@ -1,4 +1,4 @@
-"""`retable simulate`: a small shop's change messages, settings that read them, and the expected contents of gold."""
+"""`retable simulate`: writes messages of a small shop, settings that read them, and the rows that gold must have."""
 
 import json
 import random
@@ -109,7 +109,8 @@ def simulate(
     partitions = partitions or (1 if by_offset else 3)
     if by_offset and partitions > 1:
         raise InvalidSetting(
-            f"only the queue orders messages of {source_format}, so tables need one partition; leave out --partitions"
+            f"only offsets order messages of {source_format}, so all messages must be in one partition; leave out "
+            f"--partitions"
         )
     first = _full_hour(now()) - hours * _HOUR if start is None else _full_hour(start)
     plan = _Plan(source_format, seed, hours, changes, partitions, first)

@@ -1,1 +1,1 @@
-"""Commands that compare."""
+"""Commands that compare gold with bronze, with the ledger, or with an earlier state."""

@@ -1,4 +1,4 @@
-"""`retable diff`: the difference between two states of a gold table, in columns and in rows by key."""
+"""`retable diff`: prints the difference between two states of a gold table, in columns and in rows by key."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,4 +1,4 @@
-"""Print how two sets of rows differ, for a person or as JSON. `verify`, `diff` and `shadow diff` use it."""
+"""Prints how two sets of rows differ, for a person or as JSON. `verify`, `diff` and `shadow diff` use it."""
 
 import json
 
@@ -7,7 +7,10 @@ from retable.verify.compare import RowDifference, Sample
 
 
 def print_rows(rows: RowDifference, left: str, right: str) -> None:
-    """Print how many rows differ, in which columns, and samples. `left` and `right` name the two sets of rows."""
+    """Print how many rows differ, in which columns, and samples of rows.
+
+    `left` and `right` are the names of the two sets of rows in the output, as `gold` and `bronze`.
+    """
     counts = [(f"only in {left}", rows.only_left), (f"only in {right}", rows.only_right), ("different", rows.different)]
     columns = [(f"different in {name}", count) for name, count in rows.columns.most_common()]
     print_table(["ROWS", "COUNT"], [*counts, *columns])
@@ -19,7 +22,10 @@ def print_rows(rows: RowDifference, left: str, right: str) -> None:
 
 
 def rows_json(rows: RowDifference, left: str, right: str) -> dict[str, object]:
-    """Return the same as facts for JSON. `left` and `right` name the two sets of rows."""
+    """Return how many rows differ, in which columns, and samples of rows, as a dictionary for JSON.
+
+    `left` and `right` are the names of the two sets of rows in the output, as `gold` and `bronze`.
+    """
     return {
         left: rows.left,
         right: rows.right,

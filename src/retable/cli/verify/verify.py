@@ -1,4 +1,4 @@
-"""`retable verify`: whether gold agrees with bronze, and whether the ledger is right. Exit code 0 is yes, 4 is no."""
+"""`retable verify`: checks that gold agrees with bronze, and that the ledger is right. Exit code 0 is yes, 4 is no."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ _MOST_FINDINGS = 40
 
 
 class VerifyAgainst(StrEnum):
-    """What a table is compared with."""
+    """What `retable verify` compares a gold table with: its messages in bronze, or its records in the ledger."""
 
     BRONZE = "bronze"
     LEDGER = "ledger"
@@ -61,9 +61,9 @@ def verify(
 ) -> None:
     """Verify a gold table, or all of a source. Exit code 0: nothing differs, 4: something differs.
 
-    Against bronze: decode and fold its messages again, without silver, and compare the rows by key. Against the ledger:
-    check that windows have no gap and no overlap, that every message is accounted for, and that only runs wrote gold's
-    snapshots.
+    Against bronze: decode the table's messages again, without silver, compute the rows from them, and compare the rows
+    by key. Against the ledger: check that windows have no gap and no overlap, that every message is accounted for, and
+    that only runs wrote gold's snapshots.
     """
     lake = newest_lake(ctx)
     share = part or Share()

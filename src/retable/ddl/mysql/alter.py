@@ -45,7 +45,7 @@ class _Default(NoChange):
 
 
 def read_alter_table(cursor: Cursor, names: Names, ignoring: bool) -> tuple[SchemaChange, ...]:
-    """Read the text after ALTER TABLE. `ignoring` is True for ALTER IGNORE: a new unique index then deletes rows."""
+    """Read the text after ALTER TABLE. `ignoring` is True after ALTER IGNORE: a new unique index then deletes rows."""
     cursor.take("IF", "EXISTS")
     table = names.read(cursor)
     skip_wait(cursor)
@@ -57,9 +57,9 @@ def read_alter_table(cursor: Cursor, names: Names, ignoring: bool) -> tuple[Sche
         more = cursor.take(",") or _at_partitioning(cursor)
     added = {change.column.name.lower() for change in changes if isinstance(change, AddColumn)}
     if any(isinstance(change, _Default) and change.column.lower() in added for change in changes):
-        raise UnsupportedChange("the statement adds a column and sets the default of this column in another clause")
+        raise UnsupportedChange("the default of an added column is in another clause; write it in ADD with `--as`")
     if ignoring and NoChange("unique index") in changes:
-        raise UnsupportedChange("ALTER IGNORE with a unique index removes rows without an event for each of them")
+        raise UnsupportedChange("ALTER IGNORE with a unique index removes rows, and the log has no event for them")
     _check_conditions(changes)
     keys = {name.lower() for change in changes if isinstance(change, SetKey) for name in change.keys}
     return in_order([_without_nulls(change, keys) for change in changes])
@@ -69,10 +69,10 @@ def _check_conditions(changes: Sequence[SchemaChange]) -> None:
     """Raise UnsupportedChange if the effect of IF NOT EXISTS depends on another clause of the statement."""
     added = Counter(change.column.name.lower() for change in changes if isinstance(change, AddColumn))
     if twice := next((name for name, times in added.items() if times > 1), None):
-        raise UnsupportedChange(f"the statement adds column {twice!r} twice; it is not known which one is added")
+        raise UnsupportedChange(f"column {twice!r} is added twice; write only the ADD that took effect with `--as`")
     asks = any(isinstance(change, SetKey) and change.if_not_exists for change in changes)
     if asks and any(isinstance(change, DropColumn) for change in changes):
-        raise UnsupportedChange("a key is added IF NOT EXISTS, and a dropped column may be in the existing key")
+        raise UnsupportedChange("the new key is not known: DROP may remove the old key, and ADD has IF NOT EXISTS")
 
 
 def _without_nulls(change: SchemaChange, keys: Collection[str]) -> SchemaChange:
@@ -129,7 +129,7 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
     if cursor.sees("PARTITION"):
         return [_skip_partitions(cursor)]
     if cursor.sees("SYSTEM", "VERSIONING"):
-        raise UnsupportedChange("ADD SYSTEM VERSIONING: the table keeps rows for which the log has delete events")
+        raise UnsupportedChange("ADD SYSTEM VERSIONING: the table keeps rows that the log shows as deleted")
     if key := read_key(cursor):
         if key.reference is not None:
             return [_referring(table, key.reference)]
@@ -166,8 +166,8 @@ def _referring(table: TableName, key: ForeignKey) -> AddForeignKey:
 def _added(table: TableName, column: ColumnDefinition, place: ColumnPosition, if_not_exists: bool) -> AddColumn:
     if column.numbered:
         raise UnsupportedChange(
-            f"the source numbers old rows in column {column.name!r}, and the log has no event with the numbers; "
-            "`retable hold release --as` can add a plain column, which is null in those rows"
+            f"the source fills column {column.name!r} of old rows with numbers, and the log has no event with these "
+            "numbers; `retable hold release --as` can add a column without numbering, which is null in old rows"
         )
     if column.has_default and not column.tells_default:
         raise UnsupportedChange(f"the default of column {column.name!r} is bytes that Retable cannot write as text")
@@ -177,7 +177,7 @@ def _added(table: TableName, column: ColumnDefinition, place: ColumnPosition, if
 def _changed_spec(column: ColumnDefinition) -> ColumnSpec:
     if column.generated:
         raise UnsupportedChange(
-            f"the source computes column {column.name!r} of old rows, and the log has no event with the values; "
+            f"the source computes column {column.name!r} in old rows, and the log has no event with the values; "
             "`retable hold release --as` can declare a plain column, which does not get these values"
         )
     return column.spec()
@@ -272,7 +272,7 @@ def _read_convert(cursor: Cursor, names: Names) -> NoChange:
     if charset is None:
         raise cursor.unknown()
     if charset == "BINARY":
-        raise UnsupportedChange("CONVERT TO CHARACTER SET binary changes all text columns to bytes and names none")
+        raise UnsupportedChange("CONVERT TO CHARACTER SET binary makes all text columns bytes and names none of them")
     if cursor.take("COLLATE"):
         cursor.take("=")
         cursor.next()

@@ -24,10 +24,11 @@ _AS_BINARY = {
 
 @dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
-    """The definition of a column. The functions here fill it while they read.
+    """The definition of a column in a statement. The functions of this module fill it while they read.
 
     `base` is the name of the type, `arguments` the text in its parentheses, and `attributes` words such as UNSIGNED.
-    `numbered` means AUTO_INCREMENT, and `generated` means computed from other columns. `charset` is in upper case.
+    `has_default` means a constant default, `computed` a default that is an expression. `numbered` means AUTO_INCREMENT,
+    and `generated` means that the whole column is computed from other columns. `charset` is in upper case.
     """
 
     name: str
@@ -47,7 +48,7 @@ class ColumnDefinition:
 
     @property
     def is_text(self) -> bool:
-        """Return whether the character set `binary` would change the type to a type of bytes."""
+        """Return whether the type is a text type, which the character set `binary` would change to a type of bytes."""
         return self.base.lower() in _AS_BINARY
 
     @property
@@ -57,7 +58,7 @@ class ColumnDefinition:
 
     @property
     def tells_default(self) -> bool:
-        """Return whether there is a constant default that Retable can write as text."""
+        """Return whether the column has a constant default that is NULL or that Retable can write as text."""
         return self.has_default and (self.default is None or self._default_text() is not None)
 
     def spec(self) -> ColumnSpec:
@@ -81,7 +82,7 @@ class ColumnDefinition:
 
 
 def read_column(cursor: Cursor, name: str) -> ColumnDefinition:
-    """Read the type and options after the name of a column. Stop before the first word that is not an option."""
+    """Read the type and options after the column name `name`. Stop before the first word that is not an option."""
     column = ColumnDefinition(name=name)
     _read_type(cursor, column)
     while _read_option(cursor, column):

@@ -15,7 +15,7 @@ _FIRST_SKIPPED_BY_MARIADB = 50700
 
 
 def readings(statement: str) -> set[str]:
-    """Return the texts without comments that a server may have executed. There are two if this depends on its version.
+    """Return the texts without comments that a server may have executed: two if they depend on the server's version.
 
     Every current server executes `/*!40005 TEMPORARY */`. MariaDB skips comments for the versions 50700 and later, and
     MySQL executes them. A server skips comments for versions newer than its own. `/*M! … */` is for MariaDB only.

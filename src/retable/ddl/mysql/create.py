@@ -16,7 +16,7 @@ _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE")
 
 
 def read_create_table(cursor: Cursor, names: Names, replacing: bool) -> tuple[SchemaChange, ...]:
-    """Read the text after CREATE TABLE. `replacing` is True for MariaDB's OR REPLACE, which drops the old table."""
+    """Read the text after CREATE TABLE. `replacing` is True after MariaDB's OR REPLACE, which drops the old table."""
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     table = names.read(cursor)
     dropped = (DropTable(table, if_exists=True),) if replacing else ()
@@ -49,7 +49,7 @@ def _skip_options(cursor: Cursor, columns: tuple[ColumnDefinition, ...]) -> bool
     has_text = any(column.is_text and column.charset is None for column in columns)
     while not (cursor.ended or cursor.sees(";") or cursor.sees(")")):
         if cursor.sees("WITH", "SYSTEM"):
-            raise UnsupportedChange("WITH SYSTEM VERSIONING: the table keeps rows for which the log has delete events")
+            raise UnsupportedChange("WITH SYSTEM VERSIONING: the table keeps rows that the log shows as deleted")
         if cursor.take("AS") or _at_query(cursor):
             cursor.skip_to()
             return True
@@ -58,8 +58,8 @@ def _skip_options(cursor: Cursor, columns: tuple[ColumnDefinition, ...]) -> bool
             cursor.skip()
         elif charset == "BINARY" and has_text:
             raise UnsupportedChange(
-                "the character set of the table is `binary`, so its text columns contain bytes; declare them as "
-                "BINARY, VARBINARY or BLOB with `retable hold release --as`"
+                "the character set of the table is `binary`, so its text columns contain bytes; declare these columns "
+                "as BINARY, VARBINARY or BLOB with `retable hold release --as`"
             )
     return False
 

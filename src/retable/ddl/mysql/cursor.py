@@ -16,7 +16,7 @@ class _Tokenizer(MySQL.Tokenizer):
 
 
 class Cursor(_Cursor):
-    """Read a MySQL statement without comments. Text in double quotes can be a name, as with ANSI_QUOTES."""
+    """Read a MySQL statement without comments. Text in double quotes can be a name, as in the SQL mode ANSI_QUOTES."""
 
     PARSERS = "MySQL"
     DIALECT = "mysql"

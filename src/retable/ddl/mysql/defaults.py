@@ -9,10 +9,10 @@ _PREFIXES = frozenset({"DATE", "TIME", "TIMESTAMP"})
 
 
 def read_default(cursor: Cursor) -> tuple[bool, str | bytes | None]:
-    """Read `DEFAULT …`. Return whether it is a constant, and the constant.
+    """Read `DEFAULT …`. Return whether the default is a constant, and the constant.
 
-    The constant is text, bytes for a bit or hexadecimal literal, or None for NULL. It can be in parentheses, which
-    MySQL requires for TEXT and JSON columns.
+    The constant is text, bytes for a bit or hexadecimal literal, or None for NULL and for an expression. It can be in
+    parentheses, which MySQL requires for TEXT and JSON columns.
     """
     cursor.expect("DEFAULT")
     start = cursor.mark

@@ -22,9 +22,9 @@ _KEY_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class KeyDefinition:
-    """A key or constraint of the table. `what` is its kind in words.
+    """A key or constraint in a statement. `what` is its kind in words, such as `unique index`.
 
-    Only a primary key has `columns`. Only a foreign key has a `reference`.
+    `columns` are set only for a primary key, and `reference` only for a foreign key.
     """
 
     what: str
@@ -60,9 +60,11 @@ def read_elements(cursor: Cursor) -> Elements:
 
 
 def read_key(cursor: Cursor) -> KeyDefinition | None:
-    """Read a key or constraint up to the next comma. Return None if the name of a column comes next."""
+    """Read a key or constraint. Return None if neither comes next, as before the definition of a column."""
     if cursor.sees("PERIOD", "FOR"):
-        raise UnsupportedChange("PERIOD FOR: the table keeps rows for which the log has delete events")
+        raise UnsupportedChange(
+            "PERIOD FOR: in such a table a delete may leave rows with another period, and the log does not show them"
+        )
     named = cursor.take("CONSTRAINT")
     name = cursor.name() if named and cursor.word not in _KEY_WORDS else None
     if cursor.sees("VECTOR", "INDEX") or cursor.sees("VECTOR", "KEY"):
@@ -87,13 +89,13 @@ def read_key(cursor: Cursor) -> KeyDefinition | None:
 
 
 def skip_enforcement(cursor: Cursor) -> None:
-    """Step over the words that say whether a constraint is enforced."""
+    """Step over ENFORCED or NOT ENFORCED after a constraint, if it comes next."""
     if not cursor.take("NOT", "ENFORCED"):
         cursor.take("ENFORCED")
 
 
 def skip_index_visibility(cursor: Cursor) -> bool:
-    """Step over the words that say whether an index is used. Return False if no such word comes next."""
+    """Step over VISIBLE, INVISIBLE, IGNORED or NOT IGNORED after an index. Return whether such a word came next."""
     return cursor.take("NOT", "IGNORED") or cursor.take_any({"VISIBLE", "INVISIBLE", "IGNORED"})
 
 

@@ -7,7 +7,7 @@ from retable.model.event import TableName
 
 
 class Names(_Names):
-    """Read table names. The database of the message is the default. MySQL has no schemas."""
+    """Read table names. Names without a database are in the database of the message. MySQL has no schemas."""
 
     HOME = "database"
 

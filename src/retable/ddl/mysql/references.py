@@ -21,7 +21,10 @@ _ACTIONS: dict[tuple[str, ...], OnReferenced] = {
 
 
 def read_foreign_key(cursor: Cursor, name: str | None) -> ForeignKey:
-    """Read a foreign key from the words FOREIGN KEY on. `name` is the name of its constraint, or None."""
+    """Read a foreign key from the words FOREIGN KEY on.
+
+    `name` is the name after CONSTRAINT, which was read before, or None without such a name.
+    """
     cursor.expect("FOREIGN", "KEY")
     cursor.take("IF", "NOT", "EXISTS")
     if not cursor.sees("("):
@@ -31,10 +34,10 @@ def read_foreign_key(cursor: Cursor, name: str | None) -> ForeignKey:
 
 
 def read_reference(cursor: Cursor, columns: tuple[str, ...]) -> ForeignKey:
-    """Read a foreign key from the word REFERENCES on. `columns` are its columns in the child table.
+    """Read a foreign key from the word REFERENCES on. `columns` are the columns in the child table that refer.
 
-    If the statement does not name the database of the parent table, it is empty in the result. It is then the database
-    of the child table.
+    If the statement does not name the database of the parent table, this database is empty in the result. See
+    `of_database`.
     """
     cursor.expect("REFERENCES")
     parts = cursor.names()
@@ -55,12 +58,12 @@ def read_reference(cursor: Cursor, columns: tuple[str, ...]) -> ForeignKey:
 
 
 def of_database(key: ForeignKey, database: str) -> ForeignKey:
-    """Return the foreign key with `database` as the database of its parent table, if the parent table has none."""
+    """Return the foreign key, with `database` as the database of its parent table if the statement names none."""
     return key if key.parent.database else replace(key, parent=replace(key.parent, database=database))
 
 
 def read_key_columns(cursor: Cursor) -> tuple[str, ...]:
-    """Read `(a, b(10) DESC)` and return the columns. Ignore prefix lengths: a value with a unique prefix is unique."""
+    """Read `(a, b(10) DESC)` and return the columns. Ignore prefix lengths: values with unique prefixes are unique."""
     columns: list[str] = []
     cursor.expect("(")
     while True:

@@ -1,6 +1,6 @@
 """Read the DDL in the binlogs of MySQL and MariaDB. Canal, DTS and Debezium send it.
 
-This package reads the tokens of sqlglot and does not use its parser. The parser keeps RENAME TABLE, `ADD (…)`,
+This package reads the tokens of sqlglot and does not use sqlglot's parser. The parser keeps RENAME TABLE, `ADD (…)`,
 CONVERT TO and most partition clauses as plain text. It refuses SERIAL, INET6, `FULLTEXT KEY` in CREATE TABLE and DROP
 PARTITION. It reads `DROP /*!40005 TEMPORARY */ TABLE` as the drop of a real table, and loses the spelling of types.
 """
@@ -132,7 +132,7 @@ def _read_rename(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
         changes.append(RenameTable(table, names.read(cursor)))
     if unsure:
         raise UnsupportedChange(
-            "RENAME TABLE IF EXISTS does not show which tables existed; if this table existed, write the RENAME "
+            "RENAME TABLE IF EXISTS does not show which tables existed; if this table existed, write RENAME TABLE "
             "without IF EXISTS with `retable hold release --as`, else use `--skip`"
         )
     return tuple(changes)

@@ -105,7 +105,7 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
         what, keys = read_other(cursor)
         added, others = [], [what]
     if "period" in others:
-        raise UnsupportedChange("PERIOD FOR adds columns to the table that the statement does not declare")
+        raise UnsupportedChange("PERIOD FOR adds columns, and the statement does not declare these columns")
     if cursor.word in _STORAGE_OF_COLUMNS:
         cursor.skip_to(*_ACTIONS)
     key = [SetKey(table, keys)] if keys else []
@@ -117,8 +117,8 @@ def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
     _check(column)
     if column.numbered:
         raise UnsupportedChange(
-            f"the source numbers old rows in column {column.name!r}, and the log has no event with the numbers; "
-            "`retable hold release --as` can add a plain column, which is null in those rows"
+            f"the source fills column {column.name!r} of old rows with numbers, and the log has no event with these "
+            "numbers; `retable hold release --as` can add a column without numbering, which is null in old rows"
         )
     if not column.source_type:
         raise UnsupportedChange(
@@ -126,8 +126,8 @@ def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
         )
     if not column.tells_default:
         raise UnsupportedChange(
-            f"the value of column {column.name!r} in old rows is not known: its DEFAULT does not determine a value of "
-            f"{column.source_type}; write the column with another default with `retable hold release --as`"
+            f"the value of column {column.name!r} in old rows is not known: Retable cannot convert its DEFAULT to "
+            f"{column.source_type} as the source does; write another default with `retable hold release --as`"
         )
     return AddColumn(table, for_no_rows(column.spec()))
 
@@ -135,7 +135,7 @@ def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
 def _check(column: ColumnDefinition) -> None:
     if column.generated:
         raise UnsupportedChange(
-            f"the source computes column {column.name!r} of old rows, and the log has no event with the values; "
+            f"the source computes column {column.name!r} in old rows, and the log has no event with the values; "
             "`retable hold release --as` can declare a plain column, which does not get these values"
         )
 

@@ -23,11 +23,11 @@ _PLAIN_OPTIONS = frozenset({"VISIBLE", "INVISIBLE", "SORT", "VIRTUAL", "DECRYPT"
 
 @dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
-    """The definition of a column. The functions here fill it while they read.
+    """The definition of a column in a statement. The functions of this module fill it while they read.
 
     `source_type` is empty if the definition has no type. `numbered` means an identity column, `generated` a virtual
-    column, and `primary` a column that alone is the primary key. A `hidden` column is for extended statistics: no row
-    and no message contains it.
+    column, and `primary` a column that alone is the primary key. A `hidden` column is for extended statistics of
+    Oracle: no row and no message contains it.
     """
 
     name: str
@@ -41,7 +41,7 @@ class ColumnDefinition:
 
     @property
     def tells_default(self) -> bool:
-        """Return False if the column has a constant default and it is not known which value rows show for it."""
+        """Return False if the column has a constant default, but the value that rows show for it is not known."""
         return self.default is None or self.default.is_known or self.default.is_computed
 
     def spec(self) -> ColumnSpec:
@@ -51,7 +51,7 @@ class ColumnDefinition:
 def read_column(cursor: Cursor) -> ColumnDefinition:
     """Read the name, the type and the options of a column. Stop before the first word that is not an option.
 
-    A column without a type is virtual, or keeps the type that it has.
+    A definition without a type is that of a virtual column, or of an existing column that keeps its type.
     """
     column = ColumnDefinition(name=cursor.name())
     if cursor.word not in _OPTION_WORDS or cursor.at_name:

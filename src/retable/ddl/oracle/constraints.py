@@ -17,9 +17,9 @@ _CONSTRAINTS = frozenset({"PRIMARY", "UNIQUE", "REFERENCES", "CHECK", "NULL", "F
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A constraint of a column or a table. `what` is its kind in words.
+    """A constraint of a column or a table. `what` is its kind in words, such as `primary key`.
 
-    Only a primary key has `columns`, if the constraint names them. A disabled primary key is not a key.
+    `columns` are set only for a primary key that names its columns. `is_key` is False for a disabled primary key.
     """
 
     what: str
@@ -41,7 +41,7 @@ def at_constraint(cursor: Cursor) -> bool:
 
 
 def read_constraint(cursor: Cursor) -> Constraint:
-    """Read a constraint of a column or of the table, and its state."""
+    """Read a constraint of a column or of the table, with its state, such as DISABLE."""
     if cursor.take("CONSTRAINT"):
         cursor.name()
     what, columns = _read_rule(cursor)
@@ -54,7 +54,7 @@ def read_constraint(cursor: Cursor) -> Constraint:
 
 
 def read_state(cursor: Cursor) -> bool:
-    """Step over one option about the state or the index of a constraint. Return False if no such option comes next."""
+    """Step over one option of a constraint, such as DISABLE or USING INDEX. Return whether an option came next."""
     match cursor.word:
         case "LOCAL":
             cursor.next()

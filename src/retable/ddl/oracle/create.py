@@ -55,8 +55,8 @@ def _created(table: TableName, elements: Elements, queried: bool, if_not_exists:
     left_out = {column.name for column in elements.columns if column.generated or not column.source_type}
     if missing := [key for key in elements.primary if key in left_out]:
         raise UnsupportedChange(
-            f"the type of column {missing[0]!r} in the primary key is not known: CREATE TABLE does not declare it, or "
-            "computes the column"
+            f"the type of column {missing[0]!r} in the primary key is not known: CREATE TABLE does not declare this "
+            "type, or the column is computed"
         )
     complete = not queried and len(stored) == len(elements.columns) and "period" not in elements.others
     keys = frozenset(elements.primary)

@@ -28,7 +28,7 @@ class _Constant:
 
 
 def read_default(cursor: Cursor, source_type: str) -> Default:
-    """Read `DEFAULT [ON NULL] …` of a column of this type."""
+    """Read `DEFAULT [ON NULL] …` of a column of the type `source_type`."""
     cursor.expect("DEFAULT")
     if cursor.take("ON", "NULL") and cursor.take("FOR", "INSERT") and not cursor.take("ONLY"):
         cursor.expect("AND", "UPDATE")
@@ -121,7 +121,7 @@ def _shown(constant: _Constant, source_type: str, gold: GoldType) -> str | None:
 
 
 def gold_is_number(base: str) -> bool:
-    """Return whether a type with the gold type `string` is a number with an unlimited number of digits."""
+    """Return whether the type `base` (in lower case, without lengths) is a number type that gold keeps as a string."""
     return base in ("number", "float", "real", "double precision", "numeric", "decimal", "dec")
 
 

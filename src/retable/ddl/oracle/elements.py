@@ -1,4 +1,4 @@
-"""Read the elements in the parentheses of CREATE TABLE and ADD: columns, constraints, supplemental log groups."""
+"""Read the elements in the parentheses of CREATE TABLE and ADD: columns, constraints and supplemental log groups."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from retable.ddl.oracle.cursor import Cursor
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """The elements of a table. `primary` has the columns of the primary key.
+    """The elements that a statement declares. `primary` has the names of the columns of the primary key.
 
-    `others` has the kind, in words, of each element that is not a column of gold.
+    `others` has the kind of each other element in words, such as `check`. Gold has no column for these elements.
     """
 
     columns: tuple[ColumnDefinition, ...]
@@ -20,7 +20,7 @@ class Elements:
 
 
 def read_elements(cursor: Cursor) -> Elements:
-    """Read `( … , … )`."""
+    """Read all elements in parentheses: `(a NUMBER, PRIMARY KEY (a))`."""
     cursor.expect("(")
     columns: list[ColumnDefinition] = []
     primary: tuple[str, ...] = ()
@@ -65,7 +65,10 @@ def read_other(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
 
 
 def skip_log_group(cursor: Cursor) -> None:
-    """Step over `GROUP g (a, b NO LOG) ALWAYS` or `DATA (ALL, PRIMARY KEY) COLUMNS`."""
+    """Step over the text after SUPPLEMENTAL LOG.
+
+    It is `GROUP g (a, b NO LOG) ALWAYS` or `DATA (ALL, PRIMARY KEY) COLUMNS`.
+    """
     if cursor.take("DATA"):
         if not cursor.skip_group():
             raise cursor.unknown()

@@ -8,11 +8,11 @@ _RECYCLED = "BIN$"
 
 
 class Names(_Names):
-    """Read table names. The database and schema of the message are the defaults.
+    """Read table names. The database and schema of the message complete names that the statement writes without them.
 
-    If the message has no schema, its database is used as the schema, because such messages name the owner of the table
-    in this field. If the statement names the table of the message, this table is then used unchanged, whatever owner
-    the statement names.
+    A message without a schema names the owner (schema) of the table as its database. So this database is used as the
+    schema. A name in the statement that is equal to the table name of such a message then means the table of the
+    message, whatever owner the statement names.
     """
 
     HOME = "schema"
@@ -33,12 +33,12 @@ class Names(_Names):
             return self.about, owner
         if self.about is None and owner and self.database and owner != self.database:
             raise UnsupportedChange(
-                f"the message names no schema, and it is not known whether {owner!r} in the statement is a schema of "
+                f"the message names no schema, so it is not known whether {owner!r} in the statement is a schema of "
                 f"the database {self.database!r}"
             )
         return TableName(owner or self.database or "", None, parts[-1]), owner
 
 
 def is_recycled(table: str) -> bool:
-    """Return whether a table is in the recycle bin, into which Oracle moves dropped tables."""
+    """Return whether a table name is that of a dropped table in Oracle's recycle bin. It then begins with `BIN$`."""
     return table.startswith(_RECYCLED)

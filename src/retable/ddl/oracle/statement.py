@@ -1,9 +1,9 @@
 """Read the DDL in the redo log of Oracle. DataWorks, DTS and Debezium send it.
 
-This package reads the tokens of sqlglot and does not use its parser. The parser keeps `MODIFY (…)`, SET UNUSED and most
-of ALTER TABLE as plain text, and loses the spelling of types. For a DROP the log contains two statements: a RENAME of
-the table into the recycle bin, to a name that begins with BIN$, and then a DROP. Grammar: the SQL Language Reference,
-12c to 23ai.
+This package reads the tokens of sqlglot and does not use sqlglot's parser. The parser keeps `MODIFY (…)`, SET UNUSED
+and most of ALTER TABLE as plain text, and loses the spelling of types. For a DROP the log contains two statements: a
+RENAME of the table into the recycle bin, to a name that begins with BIN$, and then a DROP. Grammar: the SQL Language
+Reference, 12c to 23ai.
 """
 
 from retable.ddl.oracle.alter import read_alter_table

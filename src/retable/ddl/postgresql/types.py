@@ -20,7 +20,10 @@ _KINDS: dict[str, GoldType] = {
 
 
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
-    """Return the gold type. Return None for a type that messages describe better, such as an enum, an array or bits."""
+    """Return the gold type. `has_lengths` has no effect in PostgreSQL.
+
+    Return None for other types, such as an enum, an array or bits: the messages describe these types better.
+    """
     found = _TYPE.match(source_type.lower())
     if found is None:
         return None

@@ -1,6 +1,6 @@
-"""Read ALTER TABLE of SQL Server. A statement has one kind of action, on any number of columns.
+"""Read ALTER TABLE of SQL Server. A statement has one kind of action, such as ADD, on any number of columns.
 
-Retable applies nothing of a statement if it does not understand all of it.
+Retable applies no part of a statement if it does not understand the whole statement.
 """
 
 from retable.ddl.defaults import for_no_rows
@@ -80,21 +80,21 @@ def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
     """Return an added column. Old rows show its default if it is NOT NULL or has WITH VALUES, else null."""
     if column.generated:
         raise UnsupportedChange(
-            f"the source computes column {column.name!r} of old rows, and the log has no event with the values; "
+            f"the source computes column {column.name!r} in old rows, and the log has no event with the values; "
             "`retable hold release --as` can declare a plain column, which does not get these values"
         )
     if column.numbered:
         raise UnsupportedChange(
-            f"the source numbers old rows in column {column.name!r}, and the log has no event with the numbers; "
-            "`retable hold release --as` can add a plain column, which is null in those rows"
+            f"the source fills column {column.name!r} of old rows with numbers, and the log has no event with these "
+            "numbers; `retable hold release --as` can add a column without numbering, which is null in old rows"
         )
     default = column.default
     if not (column.not_null or column.fills_old_rows):
         default = column.default = None
     if default is not None and not (default.is_known or default.is_computed):
         raise UnsupportedChange(
-            f"the value of column {column.name!r} in old rows is not known: its DEFAULT does not determine a value of "
-            f"{column.source_type}; write the column with another default with `retable hold release --as`"
+            f"the value of column {column.name!r} in old rows is not known: Retable cannot convert its DEFAULT to "
+            f"{column.source_type} as the source does; write another default with `retable hold release --as`"
         )
     return AddColumn(table, for_no_rows(column.spec()))
 

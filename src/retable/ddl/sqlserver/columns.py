@@ -22,11 +22,11 @@ _PLAIN_OPTIONS = frozenset({"NULL", "SPARSE", "ROWGUIDCOL", "FILESTREAM", "PERSI
 
 @dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
-    """The definition of a column. The functions here fill it while they read.
+    """The definition of a column in a statement. The functions of this module fill it while they read.
 
     `source_type` is empty if the definition has no type. `numbered` means IDENTITY, and `generated` means a computed
-    column. `key` has the columns of a PRIMARY KEY in the definition, which may name other columns. `fills_old_rows`
-    means WITH VALUES: old rows show the default although the column is nullable.
+    column. `key` has the columns of the primary key if the definition contains PRIMARY KEY; they may be other columns.
+    `fills_old_rows` means WITH VALUES: rows from before the statement show the default although the column is nullable.
     """
 
     name: str

@@ -8,7 +8,7 @@ _KINDS = frozenset({"CLUSTERED", "NONCLUSTERED", "HASH", "COLUMNSTORE", "UNIQUE"
 def read_key(cursor: Cursor) -> tuple[str, ...]:
     """Read PRIMARY KEY or UNIQUE, its columns and the options of its index.
 
-    Return the columns, or no columns if the key does not name them.
+    Return the columns of the key. The result is empty if the text names none, as in the definition of a column.
     """
     if not cursor.take("PRIMARY", "KEY"):
         cursor.expect("UNIQUE")
@@ -57,7 +57,7 @@ def skip_reference(cursor: Cursor) -> None:
 
 
 def read_constraint(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
-    """Read a constraint of the table. Return its kind in words, and the columns of a primary key."""
+    """Read a constraint of the table. Return its kind in words, and its columns if it is a primary key, else none."""
     if cursor.take("CONSTRAINT"):
         cursor.name()
     match cursor.word:

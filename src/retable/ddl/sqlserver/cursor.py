@@ -38,7 +38,7 @@ class Cursor(_Cursor):
 
     @property
     def at_statement(self) -> bool:
-        """Return whether another statement on a table begins here. SQL Server requires no semicolon before it."""
+        """Return whether a statement such as ALTER TABLE begins here. SQL Server requires no semicolon before it."""
         begins = self.word in _BEGINNINGS and self._word(self._at + 1) == "TABLE"
         return begins and self._word(self._at + 2) not in ("TO", ",")
 
@@ -48,7 +48,7 @@ class Cursor(_Cursor):
             self.skip()
 
     def finish(self) -> bool:
-        """Step over the semicolons at the end of a statement. Return whether the whole text ends there."""
+        """Step over the semicolons at the end of a statement. Return False if another statement follows."""
         return False if self.at_statement else super().finish()
 
     def _part(self) -> str:

@@ -20,7 +20,7 @@ _WITH_A_T = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2}(?:\.\d{1,3})?)\Z
 
 
 def read_default(cursor: Cursor, source_type: str) -> Default:
-    """Read `DEFAULT …` of a column of this type."""
+    """Read `DEFAULT …` of a column of the type `source_type`."""
     cursor.expect("DEFAULT")
     start = cursor.mark
     depth = 0

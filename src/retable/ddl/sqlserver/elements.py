@@ -11,7 +11,10 @@ _CONSTRAINTS = frozenset({"CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "CHECK",
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A constraint, an index or a period. `what` is its kind in words. `key` has the columns of a primary key."""
+    """An element of a table that is not a column: a constraint, an index or a period.
+
+    `what` is its kind in words. `key` has the columns if the element is the primary key.
+    """
 
     what: str
     key: tuple[str, ...] = ()

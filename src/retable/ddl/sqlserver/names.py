@@ -8,11 +8,11 @@ DEFAULT_SCHEMA = "dbo"
 
 
 class Names(_Names):
-    """Read table names. The database and schema of the message are the defaults.
+    """Read table names. The database and schema of the message complete names that the statement writes without them.
 
-    Names that differ only in case are one table, unless the collation is case-sensitive. So if the statement names the
-    table of the message, the result has the spelling of the message. If the messages of a source have no schema, its
-    tables have no schema.
+    Names that differ only in case mean the same table, unless the collation is case-sensitive. So if the statement
+    names the table of the message, the result has the spelling of the message. If the message names a
+    table without a schema, the result has no schema.
     """
 
     HOME = "schema"

@@ -1,4 +1,4 @@
-"""Read renames of SQL Server: sp_rename renames tables and columns, and ALTER SCHEMA changes the schema of a table."""
+"""Read renames of SQL Server: sp_rename renames a table or a column, and ALTER SCHEMA moves a table to a schema."""
 
 from retable.ddl.sqlserver.cursor import Cursor
 from retable.ddl.sqlserver.names import DEFAULT_SCHEMA, Names
@@ -14,8 +14,8 @@ def read_execute(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     """Read `EXEC sp_rename 'dbo.t.a', 'b', 'COLUMN'`. Raise UnsupportedChange for every other procedure."""
     if cursor.names()[-1].lower() != "sp_rename":
         raise UnsupportedChange(
-            "EXEC calls a procedure that is not sp_rename, and it is not known what it changes; write its effect on "
-            "this table with `retable hold release --as`, or use `--skip` if it has none"
+            "EXEC calls a procedure other than sp_rename, and it is not known what this procedure changes; write its "
+            "effect on this table with `retable hold release --as`, or use `--skip` if there is no effect"
         )
     found = _read_arguments(cursor)
     if "OBJNAME" not in found or "NEWNAME" not in found:
@@ -62,7 +62,7 @@ def _same(one: TableName, other: TableName) -> bool:
 
 
 def read_transfer(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read the text after ALTER SCHEMA: `x TRANSFER [OBJECT::] y.t`."""
+    """Read the text after ALTER SCHEMA: `x TRANSFER [OBJECT::] y.t` moves the table t from the schema y to x."""
     schema = cursor.name()
     cursor.expect("TRANSFER")
     if not cursor.take("OBJECT", ":", ":") and not cursor.take("OBJECT", "::") and _names_kind(cursor):

@@ -1,7 +1,7 @@
 """Read the DDL of SQL Server that DataWorks and DTS send.
 
-The connector of Debezium sends no statements, only the table that results from a statement. This package reads the
-tokens of sqlglot and does not use its parser. The parser does not understand sp_rename and most of ALTER TABLE, and
+Debezium's connector sends no statements, only the table as it is after a statement. This package reads the tokens of
+sqlglot and does not use sqlglot's parser. The parser does not understand sp_rename and most of ALTER TABLE, and
 loses the spelling of types. Grammar: the Transact-SQL reference.
 """
 

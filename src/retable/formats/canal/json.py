@@ -95,7 +95,10 @@ _ENVELOPE, _UNREAD = msgspec.json.Decoder(_Envelope), attrgetter("unread")
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message: one event for each row, or one statement."""
+    """Decode one message of Canal: return one event for each row, or one event for a statement.
+
+    `context` has the settings of the source.
+    """
     if message.value is None:
         raise Malformed("the message has no value; Canal writes a value in every message")
     envelope = read_json(message.value, _ENVELOPE, _UNREAD)

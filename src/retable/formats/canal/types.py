@@ -22,9 +22,10 @@ _SQL_TYPES = msgspec.json.Decoder(dict[str, int | None] | None)
 
 
 def read_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
-    """Return the type of each column, from the fields `mysqlType` and `sqlType`; None if they name no types.
+    """Return the type of each column, from the fields `mysqlType` and `sqlType` of a message.
 
-    Adjacent messages of one table share the same map.
+    If `mysqlType` is missing or empty, return None.
+    Adjacent messages of one table share the same result.
     """
     if len(mysql_type) + len(sql_type) > _LONG_TYPES:
         return _read_types(mysql_type, sql_type)
@@ -64,7 +65,7 @@ def _wire_type(declared: str, code: int | None) -> str:
 
 
 def default_type(wire_type: str) -> str:
-    """Return the type, as MySQL's DDL spells it, of a column that no statement declared."""
+    """Return the MySQL type of a column that no statement declared, by its type in the message."""
     return _FORM.sub("", wire_type)
 
 

@@ -22,7 +22,7 @@ TIME_ZONE = "The zone of the source's wall clocks. Messages carry instants; DATE
 
 
 def is_own(value: bytes) -> bool:
-    """Return whether a message is of this format. `streamx_json` has the same parts, but writes empty parts as null."""
+    """Return whether a message is of this format, and not of `streamx_json`, which writes empty fields as null."""
     return not names_every_part(value)
 
 

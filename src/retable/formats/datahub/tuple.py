@@ -122,7 +122,10 @@ _SCHEMA = msgspec.json.Decoder(_Schema | list[_Column])
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one record: one row, or half of an update."""
+    """Decode one record to one event: a row change, or half of an update (its before or after image).
+
+    `context` has the settings of the source.
+    """
     if message.value is None:
         raise Malformed("the message has no value; a Tuple record is a JSON object in the value")
     row = read_json(message.value, _COLUMNS, _VALUES)
@@ -185,7 +188,7 @@ def _position(meta: _Meta, op: Op, name: TableName | None) -> int:
     """Return the position in the order. Rows of a full load are inserts without a position (-1): they come first."""
     text = str(meta.sequence_id) or str(_FULL_LOAD)
     if not _SEQUENCE.fullmatch(text) or (op != "INSERT" and int(text) == _FULL_LOAD):
-        reason = f"`_sequence_id_` of {op} is {text[:40]!r}; the position in the order must be digits"
+        reason = f"`_sequence_id_` of {op} is {text[:40]!r}; expected digits, the position of the change in its source"
         raise Malformed(reason, place="_sequence_id_", table=name)
     return int(text)
 
@@ -281,12 +284,15 @@ _GOLD_TYPES: dict[str, GoldType] = {
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Return the encoding of values, by their DataHub type. Without a type, a value is the text that came."""
+    """Return the encoding of values, by their DataHub type. Without a type, values are text that is stored as it is."""
     return _FORMS.get(wire_type or "", Text())
 
 
 def default_type(wire_type: str) -> GoldType | None:
-    """Return the gold type of a column, None if its type is unknown. A DECIMAL names no scale, so it becomes text."""
+    """Return the gold type of a column, by its DataHub type, or None if the type is unknown.
+
+    A DECIMAL names no scale, so it becomes text.
+    """
     return _GOLD_TYPES.get(wire_type)
 
 

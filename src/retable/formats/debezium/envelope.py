@@ -25,7 +25,7 @@ _Number = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 
 class SourcePart(msgspec.Struct, gc=False):
-    """The field `source`: where a change was made. Each connector has its own fields; a missing field is None."""
+    """The field `source`: where a change was made. Each connector writes other fields; a missing field is None."""
 
     connector: str | None = None
     name: str | None = None
@@ -47,7 +47,7 @@ class SourcePart(msgspec.Struct, gc=False):
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether the record is from a snapshot, which reads whole tables. Oracle's connector once wrote a boolean."""
+        """Whether the message is from a snapshot, which reads whole tables. Oracle's connector once wrote a boolean."""
         return self.snapshot not in (None, False, "false")
 
 
@@ -56,7 +56,10 @@ class Transaction(msgspec.Struct, gc=False):
 
 
 class Payload(msgspec.Struct, gc=False):
-    """A change. Without `op` it is a statement or a note. A field that may be null may also be missing."""
+    """The content of a message: a change, or without `op` a statement or a note (transaction, heartbeat).
+
+    A field that may be null may also be missing.
+    """
 
     op: str | None = None
     before: Row | None = None
@@ -72,7 +75,7 @@ class _Enveloped(Payload, gc=False):
 
 
 class StatementRecord(msgspec.Struct, gc=False):
-    """A record of the topic of schema changes."""
+    """A message of the topic of schema changes."""
 
     source: SourcePart
     ddl: str | None = None
@@ -83,7 +86,7 @@ class StatementRecord(msgspec.Struct, gc=False):
 
 
 class Boundary(msgspec.Struct, gc=False):
-    """A record of the topic of transactions."""
+    """A message of the topic of transactions: the begin or end of a transaction."""
 
     status: str
     id: str
@@ -91,15 +94,15 @@ class Boundary(msgspec.Struct, gc=False):
 
 
 class Heartbeat(msgspec.Struct, gc=False):
-    """A record of the topic of heartbeats; `ts_ms` is a time of the connector's clock."""
+    """A message of the topic of heartbeats. `ts_ms` is a time of the connector's clock."""
 
     ts_ms: _Long
 
 
 class Envelope(msgspec.Struct, gc=False):
-    """A whole message: its payload, the text of the payload, and its schema part, None if it has none.
+    """A whole message: its payload, the JSON text of the payload, and its schema part (None if it has no such part).
 
-    `payload` is None if the converter wrote a null, with a schema part around it.
+    `payload` is None if it is null in the message, next to a schema part.
     """
 
     payload: Payload | None
@@ -115,7 +118,7 @@ _START, _MIDDLE = b'{"schema":', b',"payload":'
 
 
 def read_envelope(value: bytes) -> Envelope:
-    """Read one message; Malformed or TooLarge say what is wrong and where."""
+    """Read one message. Raise Malformed or TooLarge, with reason and location, if it is not valid."""
     value = value.removeprefix(BYTE_ORDER_MARK)
     parts = _split(value)
     if parts is not None:
@@ -127,7 +130,7 @@ def read_envelope(value: bytes) -> Envelope:
 
 
 def read_key(key: bytes | None) -> Row | None:
-    """Read the columns and values of a message's Kafka key; None if it has no key."""
+    """Return the key columns and their values from a message's Kafka key, or None if the key is missing or null."""
     if key is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Row images of Debezium: separate logged columns from placeholders for columns that were not logged."""
+"""Remove placeholders from row images. Debezium writes a placeholder for a value that the source did not log."""
 
 import base64
 import hashlib
@@ -15,19 +15,22 @@ _BLANKS = b" \t\r\n"
 
 
 def may_lack(text: bytes, placeholder: str) -> bool:
-    """Return whether the text of a message may contain the placeholder of a value that the source did not log."""
+    """Return whether the text of a message may contain the placeholder. If not, the source logged all values."""
     return any(map(text.__contains__, _placeholders(placeholder)[0]))
 
 
 def logged(row: Row, placeholder: str) -> Row:
-    """Return the columns that the source logged: those without the placeholder; `row` itself if it logged all."""
+    """Return the columns that the source logged, which are those without the placeholder.
+
+    If it logged all columns, return `row` itself.
+    """
     tokens = _placeholders(placeholder)[1]
     found = {name: token for name, token in row.items() if _compact(bytes(token)) not in tokens}
     return found if len(found) < len(row) else row
 
 
 def key_only(row: Row, keys: tuple[str, ...], schema_part: SchemaPart | None) -> bool:
-    """Return whether only the key of a before image was logged, as PostgreSQL does by default.
+    """Return whether the source logged only the key columns of a before image, as PostgreSQL does by default.
 
     The connector fills the other columns with null, and NOT NULL columns with values that the schema part names. A row
     that really has these values in all other columns looks the same.

@@ -63,7 +63,7 @@ _FILLED = frozenset({("c", False, True), ("r", False, True), ("u", False, True),
 """The valid combinations: the operation, whether it has a before image, and whether it has an after image."""
 
 _FIELDS = (("scn", "oracle"), ("file", "mysql"), ("lsn", "postgresql"), ("commit_lsn", "sqlserver"))
-"""The field of `source` that identifies the database system, if the message does not name it."""
+"""Fields of `source`, each with the database system that it shows, if the message does not name the system."""
 
 
 class _Change(NamedTuple):
@@ -102,7 +102,7 @@ _NO_IMAGES = _Images()
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message: exactly one event."""
+    """Decode one message of Debezium to exactly one event. `context` has the settings of the source."""
     if message.value is None:
         return [tombstone(message, context)]
     envelope = read_envelope(message.value)
@@ -180,7 +180,7 @@ def _row_change(change: _Change, op: Op, phase: int) -> ChangeEvent:
         before = key
     if (change.payload.op, before is not None, after is not None) not in _FILLED:
         filled = [each for each, row in (("before", before), ("after", after)) if row is not None]
-        text = f"{change.payload.op} is not valid with {' and '.join(filled) if filled else 'no'} image"
+        text = f"the operation {change.payload.op} is not valid with {' and '.join(filled) if filled else 'no'} image"
         text = f"{text}: c and r have `after`, d has `before`, u has at least `after`"
         raise _refused(Malformed, change, text, "payload")
     keys, origin = _keys(change, key, after or before or {})
@@ -304,7 +304,10 @@ def _refused(kind: type[MessageError], change: _Change, text: str, where: str) -
 
 
 def implied_change(op_raw: str, table: TableName) -> SchemaChange | None:
-    """Return the change of a statement without its text, None if it is another: it declares a table without columns."""
+    """Return the schema change of a statement that came without its text: it declares a table, but not its columns.
+
+    Return None if `op_raw` (name of the operation) is that of another statement.
+    """
     return NoChange("declared") if op_raw in (SNAPSHOT, WITHOUT_TEXT) else None
 
 

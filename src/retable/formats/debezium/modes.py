@@ -1,4 +1,7 @@
-"""The encoding of Debezium's times and bytes in messages without a schema part, by the connector's modes."""
+"""The encoding of times and bytes in Debezium's messages without a schema part.
+
+The options `time_mode` and `binary_encoding`, which repeat the connector's settings, decide it.
+"""
 
 import re
 from typing import Literal
@@ -26,7 +29,10 @@ _MILLIS, _MICROS = 3, 6
 
 
 def digits_of(declared: str, system: str) -> int:
-    """Return how many digits of a second a declared type has; if it names no number, the default of the database."""
+    """Return the number of fractional digits of a second in a declared type, such as 3 for `timestamp(3)`.
+
+    If the type names no number, return the default of the database `system`.
+    """
     found = _DIGITS.search(declared)
     if found:
         return int(found[1])
@@ -36,12 +42,15 @@ def digits_of(declared: str, system: str) -> int:
 
 
 def day_encoding(rules: ValueRules) -> Encoding:
-    """Return the encoding of a date, by `time_mode`."""
+    """Return the encoding of dates. The option `time_mode` decides it."""
     return Zulu(Day()) if DebeziumOptions.of(rules.options).time_mode == "isostring" else EpochDays()
 
 
 def wall_clock_encoding(shown: int | None, rules: ValueRules) -> Encoding:
-    """Return the encoding of a wall clock. `shown` is its number of digits of a second, None if this is unknown."""
+    """Return the encoding of dates and times without zone. The option `time_mode` decides it.
+
+    `shown` is the number of fractional digits of a second that the column has, None if it is not known.
+    """
     match DebeziumOptions.of(rules.options).time_mode:
         case "isostring":
             return Zulu(WallClock())
@@ -52,14 +61,17 @@ def wall_clock_encoding(shown: int | None, rules: ValueRules) -> Encoding:
         case "nanoseconds":
             return WallTicks(9)
     if shown is None:
-        return Unread("its unit depends on its digits of a second, which are not known; `time_mode` must name one unit")
+        return Unread(
+            "the unit of the number depends on the column's digits of a second, which are not known; let the "
+            "connector use one unit (`time.precision.mode`), and set `time_mode` of the source to it"
+        )
     return WallTicks(_unit(shown))
 
 
 def clock_encoding(digits: int, rules: ValueRules, *, pads: bool = True) -> Encoding:
-    """Return the encoding of a time of day with this number of digits of a second.
+    """Return the encoding of times of day, by `time_mode`. `digits` are the column's fractional digits of a second.
 
-    If `pads` is true, the database shows all of these digits, also zeros at the end. MySQL's times are microseconds in
+    If `pads` is True, the database shows all of these digits, also zeros at the end. MySQL's times are microseconds in
     both adaptive modes.
     """
     shown = digits if pads else None
@@ -76,7 +88,7 @@ def clock_encoding(digits: int, rules: ValueRules, *, pads: bool = True) -> Enco
 
 
 def octets_encoding(length: int | None, rules: ValueRules) -> Encoding:
-    """Return the encoding of bytes. Values are padded with zeros to `length` bytes, unless this is None."""
+    """Return the encoding of bytes. Values are padded with zeros to `length` bytes, unless `length` is None."""
     return Text() if rules.binary_encoding == "hex" else Base64(length)
 
 

@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 from retable.formats.options import FormatOptions, NonEmptyStr
 
 DecimalMode = Literal["precise", "string", "double"]
-"""`decimal.handling.mode`: a decimal is base64 of its digits, text, or a double that may have lost digits."""
+"""The connector's `decimal.handling.mode`: decimals are base64 of their digits, text, or doubles (may lose digits)."""
 
 TimeMode = Literal["adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"]
-"""`time.precision.mode`: a time is a number in the unit that its column needs or in one unit, or ISO 8601 text."""
+"""The connector's `time.precision.mode`: the unit of times that are numbers, or `isostring` for ISO 8601 text."""
 
 
 class DebeziumOptions(FormatOptions, frozen=True):

@@ -28,7 +28,10 @@ _TIMESTAMP_DIGITS = 6
 
 
 def oracle_form(declared: str, decimal_mode: DecimalMode) -> Encoding | int | None:
-    """Return the encoding of a declared type; for a wall clock, its number of digits of a second; None if unknown."""
+    """Return the encoding of values of a declared Oracle type, such as `NUMBER(10,2)`; None if the type is unknown.
+
+    For a DATE or a TIMESTAMP without zone, return its number of fractional digits of a second instead.
+    """
     found = _TYPE.match(declared)
     if found is None:
         return None
@@ -75,5 +78,5 @@ def _decimal(scale: int | None, mode: DecimalMode) -> Encoding:
     if scale is None:
         return SelfScaled()
     if scale < 0:
-        return Unread("the scale of its column is negative; set schemas.enable=true in the connector's value.converter")
+        return Unread("the column has a negative scale; set schemas.enable=true in the connector's value.converter")
     return Unscaled(scale)

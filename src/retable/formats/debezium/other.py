@@ -1,4 +1,4 @@
-"""What Debezium writes besides row changes: statements, transactions, heartbeats and tombstones."""
+"""Read Debezium's messages that are not row changes: statements, transactions, heartbeats and tombstones."""
 
 import re
 
@@ -15,7 +15,8 @@ from retable.model.sequence import Sequence
 
 NAME = "debezium_json"
 SNAPSHOT, WITHOUT_TEXT = "snapshot", "N/A"
-"""The `op_raw` of a statement by which a snapshot declares a table, and of a statement without its text."""
+"""The `op_raw` (name of the operation) of two statements: one by which a snapshot declares a table, and one whose
+text is not in the message."""
 
 _WITHOUT_TEXTS = frozenset({"sqlserver", "db2", "informix"})
 _STRUCTURE = frozenset({"CREATE", "ALTER"})
@@ -38,12 +39,15 @@ _TABLE_CHANGES = msgspec.json.Decoder(list[_TableChange] | None)
 
 
 def tombstone(message: RawMessage, context: DecodeContext) -> ChangeEvent:
-    """Return the note of a tombstone, which lets Kafka remove a deleted key. The delete itself came before it."""
+    """Return the event of a tombstone (a null value, with which Kafka removes a key). It changes no row.
+
+    The delete itself came in the message before it.
+    """
     return _note("OTHER", "tombstone", message, context)
 
 
 def read_other(envelope: Envelope, message: RawMessage, context: DecodeContext) -> ChangeEvent:
-    """Read a message without an operation: the names of its fields show its kind."""
+    """Read a message without an operation. The names of its fields show its kind: statement, transaction, heartbeat."""
     names = _NAMES.decode(envelope.text).keys()
     try:
         if "ddl" in names or "tableChanges" in names:
@@ -63,7 +67,7 @@ def read_other(envelope: Envelope, message: RawMessage, context: DecodeContext) 
 
 
 def known_time(milliseconds: int | None) -> int | None:
-    """Return a time, or None for 0 and below, which mean no time."""
+    """Return the time unchanged, or None if it is None, 0 or negative, which means that there is no time."""
     return milliseconds if milliseconds is not None and milliseconds > 0 else None
 
 

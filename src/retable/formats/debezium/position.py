@@ -19,10 +19,10 @@ from retable.model.sequence import Sequence
 from retable.values.number_text import read_whole
 
 DELETED, CHANGED, CREATED, STATED = range(4)
-"""The order of changes at one position. For example, a changed key is a delete and then a create there."""
+"""The phases, which order changes with the same position: a changed key, for example, is a delete, then a create."""
 
 DECLARED = -1
-"""The phase of a snapshot's statement: the snapshot declares its tables at a position and then reads them there."""
+"""The phase of a snapshot's statement: a snapshot declares its tables first, and reads them at the same position."""
 
 BEFORE_ROWS = -1
 """The position of a statement that creates a table, if only offsets order the rows: it is below every offset."""
@@ -36,12 +36,18 @@ _WITH_POSITIONS = frozenset({"mysql", "mariadb", "postgresql", "sqlserver"})
 
 
 def order_scope(system: str | None) -> Scope:
-    """Return the scope of a database's order: positions of a log hold in the stream, offsets only in a partition."""
+    """Return `stream` if messages of this database system have positions that order all changes, else `partition`.
+
+    With `partition`, only offsets order changes, inside a Kafka partition. An unknown system (None) has `stream`.
+    """
     return "stream" if system is None or system in _WITH_POSITIONS else "partition"
 
 
 def binlog_position(file: str, offset: int) -> int | None:
-    """Return the position of an offset in a binlog file of MySQL or MariaDB; None if `file` is not such a file."""
+    """Return one number for a binlog file and an offset in it: later positions have greater numbers.
+
+    Return None if `file` is not the name of a binlog file of MySQL or MariaDB.
+    """
     found = _BINLOG.match(file)
     return None if found is None else int(found[1]) * _POSITIONS + offset
 
@@ -49,9 +55,10 @@ def binlog_position(file: str, offset: int) -> int | None:
 def position(
     connector: str | None, source: SourcePart, phase: int, message: RawMessage, context: DecodeContext
 ) -> tuple[Sequence, Scope, tuple[str, ...]]:
-    """Return a change's position, its scope and its problems; Malformed if a position in the message is not valid.
+    """Return the position of a change, the scope in which it gives the order, and the names of problems.
 
-    `connector` is the database system. `phase` orders changes at one position.
+    `connector` is the database system. `phase` (`DELETED`, …) orders changes at one position. Raise Malformed if the
+    position in the message is not valid.
     """
     epoch = context.source_epoch
     if DebeziumOptions.of(context.options).order == "offset":

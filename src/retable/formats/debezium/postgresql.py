@@ -25,7 +25,10 @@ _CENTS = 2
 
 
 def postgresql_encoding(declared: str, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Return the encoding of a type, spelled as by `format_type`; Text if the connector writes its values as text."""
+    """Return the encoding of values of a declared type, such as `numeric(10,2)`, in the spelling of `format_type`.
+
+    If the connector writes the values as text, return Text.
+    """
     found = _TYPE.match(declared.strip().lower())
     if found is None:
         return Text()

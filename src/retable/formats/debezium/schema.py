@@ -1,4 +1,4 @@
-"""The schema part of a Debezium message, in Kafka Connect's form: the types of a table's columns in the message."""
+"""Read the schema part of a Debezium message, which has the types of a table's columns in Kafka Connect's form."""
 
 import re
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ class SchemaPart:
     as_numbers: dict[str, str] = field(default_factory=dict)
 
     def types_of(self, *rows: Row | None) -> dict[str, str] | None:
-        """Return the types of the columns as these rows write them. If one decimal is a JSON number, all are."""
+        """Return the types of the columns in these rows. If one decimal is a JSON number, all decimals are."""
         if any(row and _is_number(row.get(name)) for row in rows for name in self.decimals):
             return self.as_numbers
         return self.types
@@ -70,7 +70,10 @@ _SCHEMA = msgspec.json.Decoder(_Field | None)
 
 
 def read_schema_part(schema: bytes) -> SchemaPart | None:
-    """Read the schema part; adjacent messages of one table share the same object. None if the part is null."""
+    """Read the schema part of a message, or return None if it is null.
+
+    Adjacent messages of one table share the same object.
+    """
     if schema == _NULL:
         return None
     return _read_schema(schema) if len(schema) > _LONG_SCHEMA else _remembered_schema(schema)
@@ -80,7 +83,7 @@ def _read_schema(schema: bytes) -> SchemaPart | None:
     try:
         whole = read_json(schema, _SCHEMA)
     except Malformed as error:
-        raise Malformed(f"the schema part is unreadable: {error}", place="schema") from error
+        raise Malformed(f"the schema part of the message is unreadable: {error}", place="schema") from error
     if whole is None:
         return None
     parts = {part.field: part for part in whole.fields or ()}
@@ -89,7 +92,7 @@ def _read_schema(schema: bytes) -> SchemaPart | None:
     columns = row.fields or [] if row is not None else []
     types = {column.field: wire_type(column) for column in columns if column.field is not None}
     if len(types) != len(columns):
-        raise Malformed("a column in the schema part occurs twice or has no name", place="schema")
+        raise Malformed("a column in the schema part of the message occurs twice or has no name", place="schema")
     decimals = tuple(column.field for column in columns if column.field is not None and column.name == DECIMAL)
     return SchemaPart(
         whole.name,
@@ -118,7 +121,7 @@ def _is_number(token: Raw | None) -> bool:
 
 
 def wire_type(column: _Field) -> str:
-    """Return a column's type in the message: its semantic name with parameters, else Connect's primitive type.
+    """Return a column's type in the message: its semantic name with parameters, or else Kafka Connect's primitive type.
 
     A semantic name of an unknown converter is appended to the primitive type.
     """

@@ -100,13 +100,20 @@ _MOST_DIGITS = 38
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
-    """Return the encoding of values, by their type in the message. An unknown semantic name is ignored."""
+    """Return the encoding of values, by their type in the message, as `schema.wire_type` writes it.
+
+    If the semantic name in the type is unknown, the primitive type decides.
+    """
     if wire_type is None:
         return Untyped()
     name, _, parameters = wire_type.partition("(")
     if name == DECIMAL:
         _, scale = _numbers(wire_type)
-        return Unread("the schema part does not declare the scale of the decimal") if scale is None else Unscaled(scale)
+        return (
+            Unread("the schema part does not declare the scale of the decimal column")
+            if scale is None
+            else Unscaled(scale)
+        )
     if name == NUMERIC:
         return Exact(_numbers(wire_type)[1])
     if name == BITS:
@@ -137,7 +144,10 @@ def default_type(wire_type: str) -> GoldType | None:
 
 
 def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Complete an encoding that the message does not decide alone: by the declared type, else by the gold type."""
+    """Return the encoding of values whose type in the message does not decide it alone.
+
+    `encoding` is the encoding by the message. The declared type decides the rest, or else the gold type.
+    """
     stated = Untyped() if declared is None else declared_encoding_of(declared, rules.system)
     if encoding == Untyped() and declared is not None and rules.system == "oracle":
         return _of_oracle(declared, gold, rules)
@@ -157,7 +167,7 @@ def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, 
         case Shape(), Octets():
             return Shape(internal=True)
         case Text(), Octets() if gold.kind == "binary" and rules.binary_encoding == "utf-8":
-            return Unread("its bytes are written as text; set `binary_encoding` of the source to `base64` or `hex`")
+            return Unread("the bytes are written as text; set `binary_encoding` of the source to `base64` or `hex`")
     return refined_encoding(encoding, stated)
 
 

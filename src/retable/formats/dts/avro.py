@@ -82,7 +82,7 @@ class _Columns:
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message: exactly one event."""
+    """Decode one message of DTS to exactly one event. `context` has the settings of the source."""
     if message.value is None:
         raise Malformed("the message has no value; DTS writes a value in every message")
     record = read_record(message.value)

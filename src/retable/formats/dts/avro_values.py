@@ -1,4 +1,4 @@
-"""Convert DTS values to raw values, each with the type that decides the encoding of its raw value.
+"""Convert values of DTS to raw values (text), each with the type that decides the encoding of its text.
 
 The type is the name of the branch of Avro's union. After a `#`, it may have what the branch does not say: the parts of
 a date that are present, bytes in base64, or a 32-bit float.
@@ -36,7 +36,7 @@ from retable.values.time_text import clock_text, read_instant
 from retable.values.times import ValueRules
 
 RawValue = tuple[str, str]
-"""A value as text, with its type."""
+"""A value as text, and its type, such as `Integer` or `DateTime#date`."""
 
 _DECIMAL, _NAMED_DECIMAL = "Decimal", "Decimal#named"
 _TIMESTAMP = "Timestamp"
@@ -92,13 +92,13 @@ _OFFSET = re.compile(r"Z|[+-][0-9]{2}:?[0-9]{2}")
 
 
 def usual_types(system: str | None, numbers: tuple[int, ...]) -> tuple[str, ...]:
-    """Return the usual types of columns, by their `dataTypeNumber`; "" for a number that is not MySQL's."""
+    """Return the usual types of columns, by their `dataTypeNumber`. A number that is not MySQL's has the type ""."""
     usual = _USUAL if system in ("mysql", "drds") else {}
     return tuple(usual.get(number, "") for number in numbers)
 
 
 def to_raw_value(value: Any, usual: str) -> RawValue:
-    """Return a value as text, with its type. ValueError gives the reason if this is not possible.
+    """Return a value as text, with its type. Raise ValueError, with the reason, if this is not possible.
 
     `value` is not null. `usual` is the usual type of its column: it says whether a double is a 32-bit float, and
     whether a timestamp is from MySQL.
@@ -112,7 +112,7 @@ def wire_encoding(wire_type: str | None) -> Encoding:
 
 
 def default_type(wire_type: str) -> GoldType | None:
-    """Return the gold type of a column that no statement declared, None if its type is unknown.
+    """Return the gold type of a column that no statement declared, by its type in the message; None if it is unknown.
 
     An integer may be unsigned: a value above 2^63-1 is rejected until `types` says decimal(20,0). A decimal has the
     digits of its value, not those that its column declares, so it is text.
@@ -121,7 +121,7 @@ def default_type(wire_type: str) -> GoldType | None:
 
 
 def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Complete an encoding by the declared type: with the digits after the point, or with the length of bytes."""
+    """Return an encoding with what only the declared type shows: digits after the point, or the length of bytes."""
     if declared is None:
         return encoding
     match encoding, declared_encoding_of(declared, rules.system):
@@ -135,10 +135,10 @@ def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, 
 
 
 def agree(one: RawValue, other: RawValue) -> tuple[RawValue, RawValue]:
-    """Convert two values of one column to one type. ValueError if there is no type for both.
+    """Convert the values before and after a change to one type. Raise ValueError if there is no type for both.
 
-    Oracle's NUMBER is an integer or a decimal, depending on its value. Text with bytes outside its charset comes
-    without a charset.
+    `one` and `other` are two values of one column. Oracle's NUMBER is an integer or a decimal, depending on its value.
+    Text with bytes outside its charset comes without a charset.
     """
     wires = {one[1], other[1]}
     if len(wires) == 1:
@@ -148,7 +148,7 @@ def agree(one: RawValue, other: RawValue) -> tuple[RawValue, RawValue]:
         return (one[0], wire), (other[0], wire)
     if wires == {"Character", _BYTES_OF_TEXT}:
         return _as_bytes(one), _as_bytes(other)
-    raise ValueError(f"its type is {one[1]} before the change and {other[1]} after it; expected one type")
+    raise ValueError(f"the value has the type {one[1]} before the change and {other[1]} after it; expected one type")
 
 
 def _as_bytes(text: RawValue) -> RawValue:
@@ -200,7 +200,7 @@ def _parts(parts: list[int | None]) -> RawValue:
             return _span(hour, minute, second, micros or 0), "DateTime#time"
         case [int(year), None, None, None, None, None, None]:
             return f"{year:04}", "DateTime#year"
-    raise ValueError("it has only some parts of a date and a time; expected a date, a time, both, or a year")
+    raise ValueError("the value has only some parts of a date and a time; expected a date, a time, both, or a year")
 
 
 def _span(hour: int, minute: int, second: int, micros: int) -> str:
@@ -228,7 +228,7 @@ def _zoned(value: list[Any], _: str) -> RawValue:
     _, parts, zone = value
     text, wire = _parts(parts)
     if wire != "DateTime":
-        raise ValueError("it has a time zone, but only some parts of a date and a time; expected all parts")
+        raise ValueError("the value has a time zone, but only some parts of a date and a time; expected all parts")
     if not _OFFSET.fullmatch(zone):
         text, zone = clock_text(read_instant(_zone(zone))(text)), "Z"
     return text.replace(" ", "T") + zone, "TimestampWithTimeZone"
@@ -238,7 +238,7 @@ def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"its zone {name[:80]!r} is not a time zone such as Asia/Shanghai or +08:00") from None
+        raise ValueError(f"{name[:80]!r} is not a time zone such as Asia/Shanghai or +08:00") from None
 
 
 def _text_object(value: list[Any], _: str) -> RawValue:

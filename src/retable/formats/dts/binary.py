@@ -18,7 +18,7 @@ AvroValue = Any
 order; a dict for a map; the symbol for an enum. A record in a union has its name before its fields."""
 
 AvroReader = Callable[[bytes, int], tuple[AvroValue, int]]
-"""Reads the value at a byte; returns it and the position of the byte after it."""
+"""Reads the value that begins at a position in the bytes. Returns the value and the position after its last byte."""
 
 _NOT_SHORT = 0x81
 """The bits of a length's first byte that mean that more bytes follow, or that the length is negative."""
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 
 class Torn(Exception):
-    """The bytes do not match the schema: the reason, the byte (`at`), and the path of the field."""
+    """The bytes do not match the schema. `at` is the position of the byte, `path` the path of the field."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(reason)
@@ -117,7 +117,7 @@ _PRIMITIVES: dict[str, AvroReader] = {
 
 
 def compile_schema(schema: AvroValue, shared: Collection[str] = ()) -> AvroReader:
-    """Return a reader of the values of a schema, which is given as parsed JSON; ValueError if it is not supported.
+    """Return a reader of the values of an Avro schema, given as parsed JSON. Raise ValueError if it is not supported.
 
     Callers must not change the values: the reader may return the same value again. `shared` names fields of the
     outermost record whose bytes are mostly the same in adjacent messages.

@@ -1,4 +1,4 @@
-"""Text in the charsets of databases, by the names that databases use."""
+"""Decode text in the charsets of databases, by the names that databases use for charsets."""
 
 import re
 
@@ -38,7 +38,7 @@ _LATIN1 = {byte: bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte 
 
 
 def decode_text(octets: bytes, charset: str) -> str:
-    """Return the text of bytes in a charset. ValueError if the bytes are not valid, or the charset is unknown."""
+    """Return the text of bytes in a charset. Raise ValueError if the bytes are not valid or the charset is unknown."""
     if charset == "utf8mb4":
         return octets.decode()
     name = _MARKS.sub("", charset).lower()

@@ -1,6 +1,6 @@
-"""The record of DTS: one Avro value of the schema next to this file, without header, magic byte or schema id.
+"""Read the record of DTS: one Avro value of the schema `avro.avsc`, without header, magic byte or schema id.
 
-Two versions of the schema are in use, and no byte distinguishes them: the older version ends before `bornTimestamp`.
+Two versions of the schema are in use, and no byte names the version: the older one ends before `bornTimestamp`.
 """
 
 import json
@@ -17,7 +17,7 @@ from retable.formats.json_text import read_json
 from retable.model.event import TableName, known_table
 
 SCHEMA = files("retable").joinpath("formats", "dts", "avro.avsc").read_text("utf-8")
-"""The newer version of the schema. Messages contain no names, so only the order of the fields matters."""
+"""The text of the newer version of the schema. Messages contain no names, so only the order of fields matters."""
 
 _NEWER = json.loads(SCHEMA)
 _OLDER = _NEWER | {"fields": [field for field in _NEWER["fields"] if field["name"] != "bornTimestamp"]}
@@ -40,7 +40,7 @@ _KEYS = msgspec.json.Decoder(_Keys)
 
 
 class DtsRecord(NamedTuple):
-    """The fields of the schema in its order, and `bornTimestamp` if the message has it, else 0."""
+    """A message of DTS: the fields of the schema in its order. If it has no `bornTimestamp`, this field is 0."""
 
     version: int
     id: int
@@ -60,7 +60,7 @@ class DtsRecord(NamedTuple):
 
     @property
     def name(self) -> tuple[str | None, str | None, str | None]:
-        """Database, schema and table; None for a part that the message does not name."""
+        """The names of database, schema and table. A name that is not in the message is None."""
         return _read_name(self.object_name) if self.object_name else (None, None, None)
 
     @property
@@ -83,12 +83,12 @@ class DtsRecord(NamedTuple):
 
     @property
     def transaction(self) -> str | None:
-        """The id of the transaction; for MySQL DTS writes "0" instead of an id."""
+        """The id of the transaction, or None. For MySQL, DTS writes "0" instead of an id."""
         return self.source_txid if self.source_txid not in ("", "0") else None
 
     @property
     def event_time_ms(self) -> int | None:
-        """When the source made the change; the message holds seconds."""
+        """When the source made the change, in epoch milliseconds. The message has seconds; 0 means no time (None)."""
         if self.source_timestamp > _LAST_SECOND:
             text = f"`sourceTimestamp` is {self.source_timestamp}, not a second of the years 1970 to 9999"
             raise Malformed(text, place="sourceTimestamp")
@@ -96,24 +96,27 @@ class DtsRecord(NamedTuple):
 
     @property
     def process_time_ms(self) -> int | None:
-        """When DTS read the change. `bornTimestamp` is documented as milliseconds, but observed values are seconds."""
+        """When DTS read the change, in epoch milliseconds, or None.
+
+        `bornTimestamp` is documented as milliseconds, but observed values are seconds.
+        """
         read = self.tags.get("readerThroughoutTime", "")
         time = int(read) if _DIGITS.fullmatch(read) else self.born_timestamp
         return (time * 1000 if time < _FIRST_MILLIS else time) if time > 0 else None
 
 
 def read_record(data: bytes) -> DtsRecord:
-    """Read a message of either version of the schema. Malformed says what is wrong and where."""
+    """Read a message of either version of the schema. Raise Malformed, with reason and location, if it is not valid."""
     try:
         values, end = _READ(data, 0)
         born, end = read_long(data, end) if end < len(data) else (0, end)
     except Torn as torn:
-        raise Malformed(f"not a record of DTS: {torn.reason} ({torn.place})", place=torn.place) from torn
+        raise Malformed(f"the message is not a record of DTS: {torn.reason} ({torn.place})", place=torn.place) from torn
     except IndexError as error:
-        text = "not a record of DTS: the message ends before its field `bornTimestamp` is complete"
+        text = "the message is not a record of DTS: it ends before its field `bornTimestamp` is complete"
         raise Malformed(text, place=f"bornTimestamp, byte {len(data)}") from error
     if end != len(data):
-        raise Malformed(f"{len(data) - end} bytes follow after the end of the record", place=f"byte {end}")
+        raise Malformed(f"the message has {len(data) - end} bytes after the end of the record", place=f"byte {end}")
     return DtsRecord._make([*values, born])
 
 
@@ -136,7 +139,7 @@ def _read_keys(text: str) -> tuple[str, ...]:
     try:
         return read_json(text.encode(), _KEYS).primary or ()
     except MessageError as error:
-        reason = f"the keys are unreadable, in `tags.pk_uk_info`: {error.message}"
+        reason = f"the keys of the table, in `tags.pk_uk_info`, are unreadable: {error.message}"
         raise Malformed(reason, place="tags.pk_uk_info") from error
 
 

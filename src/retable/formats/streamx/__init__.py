@@ -1,1 +1,1 @@
-"""Records of DataWorks, in Kafka and in DataHub."""
+"""The messages of StreamX, the engine of Alibaba Cloud DataWorks, in Kafka and in DataHub."""

@@ -17,7 +17,7 @@ from retable.formats.json_text import check_shared, read_json
 from retable.model.event import KeysOrigin, TableName
 
 ROWID = "rowid"
-"""Oracle's address of a row, which DataWorks writes among the columns."""
+"""The name of the column with Oracle's address of a row. DataWorks writes it among the columns of the table."""
 
 _ROW_IDS = ("#alibaba_rds_row_id#", "__#alibaba_rds_row_id#__")
 _LONG_SCHEMA = 64 * 1024
@@ -69,7 +69,7 @@ class Payload(_Part, gc=False):
 
     @property
     def position(self) -> int | None:
-        """`sequenceId` as an integer, because doubles would merge adjacent values of 19 digits; None if it is none."""
+        """`sequenceId` as an integer, or None if not valid. A double would not distinguish values of 19 digits."""
         found = _SEQUENCE.fullmatch(bytes(self.sequence_id or b""))
         return None if found is None else int(found[1] or found[2])
 
@@ -79,7 +79,7 @@ class Payload(_Part, gc=False):
 
 
 class Envelope(_Part, gc=False):
-    """A whole message."""
+    """A whole message. The field `schema` is the schema part: the types, the key and the name of the table."""
 
     payload: Payload
     schema: Raw | UnsetType = UNSET
@@ -113,7 +113,7 @@ class StreamXSchema:
     """What the schema part of a message, together with the settings, says about all rows of its table.
 
     `listed` has the types of all columns in the schema part. `types` is `listed` without Oracle's rowid, unless the
-    rowid is the key. `problems` are the problems of each row.
+    rowid is the key. `problems` are the names of the problems that each of these rows has.
     """
 
     system: str | None
@@ -134,7 +134,7 @@ _PARTS = msgspec.json.Decoder(_Parts)
 
 
 def read_envelope(value: bytes) -> Envelope:
-    """Read one message; Malformed or TooLarge say what is wrong and where. `read_schema_part` reads its schema part."""
+    """Read one message, except its schema part (`read_schema_part`). Raise Malformed or TooLarge if it is not valid."""
     return read_json(value, _ENVELOPE, _unread)
 
 
@@ -154,7 +154,7 @@ def names_every_part(value: bytes) -> bool:
 
 
 def read_schema_part(envelope: Envelope, keys_of: KeysOf) -> StreamXSchema:
-    """Read the schema part; adjacent messages of one table share the same object.
+    """Read the schema part of a message. Adjacent messages of one table share the same object.
 
     `keys_of` returns the key columns of a table whose messages name no key.
     """

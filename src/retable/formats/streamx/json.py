@@ -25,7 +25,7 @@ TIME_ZONE = "The zone of the source's wall clocks. Messages carry instants; DATE
 
 
 def is_own(value: bytes) -> bool:
-    """Return whether a message is of this format. `datahub_blob` has the same parts, but lacks empty parts."""
+    """Return whether a message is of this format, and not of `datahub_blob`, whose messages leave out empty fields."""
     return names_every_part(value)
 
 

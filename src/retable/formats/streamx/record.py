@@ -1,7 +1,7 @@
-"""Decode the record of StreamX, the engine of DataWorks' Data Integration, to one change event.
+"""Decode a message of StreamX, the engine of DataWorks' Data Integration, to one change event.
 
-Two formats carry it: `streamx_json` to Kafka and `datahub_blob` to DataHub. Both have the same contents and order of
-records.
+Two formats have such messages: `streamx_json` to Kafka and `datahub_blob` to DataHub. The contents and the order
+of messages are the same in both.
 """
 
 from msgspec import UnsetType
@@ -50,7 +50,11 @@ _FULL_LOAD = -1
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    """Decode one message of either format: one row, half of an update, a statement or a note."""
+    """Decode one message of `streamx_json` or `datahub_blob` to one event.
+
+    It is a row change, half of an update (its before or after image), a statement or a note. `context` has the settings
+    of the source.
+    """
     if message.value is None:
         raise Malformed("the message has no value; DataWorks writes a value in every message")
     envelope = read_envelope(message.value)
@@ -155,9 +159,9 @@ def _text(row: Row | None, schema_part: StreamXSchema, part: str) -> str | None:
 def _torn(row: Row, schema_part: StreamXSchema, place: str) -> MessageError:
     missing = min(schema_part.listed.keys() - row.keys(), default=None)
     if missing is not None:
-        text = f"the column {missing[:100]!r}, which dataColumn lists, is not in the image"
+        text = f"the column {missing[:100]!r}, which `dataColumn` of the schema part lists, is not in the image"
     else:
-        text = f"the column {min(row.keys() - schema_part.listed.keys())[:100]!r} of the image is not in dataColumn"
+        text = f"the column {min(row.keys() - schema_part.listed.keys())[:100]!r} of the image is not in `dataColumn`"
     touched = (key_text(read_image(write_image(row)), schema_part.keys),) if schema_part.keys else ()
     return BadValue(text, place=place, table=schema_part.name, keys=touched)
 
@@ -204,7 +208,10 @@ def default_type(wire_type: str) -> GoldType | None:
 
 
 def implied_change(op_raw: str, table: TableName) -> SchemaChange | None:
-    """Return the schema change of a statement that came without its text; None if `op_raw` does not show it."""
+    """Return the schema change of a statement that came without its text.
+
+    `op_raw` is the operation in the message. Return None if it does not show the change.
+    """
     match op_raw:
         case "ERASE":
             return DropTable(table)

@@ -1,6 +1,6 @@
-"""Spark tasks that change a gold table: they find the rows to delete, and write files of new rows.
+"""Spark tasks that change a gold table: they find the rows to delete, and write data files of new rows.
 
-Earlier tasks put these rows into an exchange.
+They read keys and rows from an exchange (files in the table's folder), into which earlier tasks put them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,9 +27,10 @@ _KEYS_AT_ONCE = 500_000
 
 @dataclass(frozen=True, slots=True)
 class FindTask:
-    """Find the rows to delete in some data files.
+    """A task that finds the rows that `change` deletes, in the data files `paths`.
 
-    The result has, for each file, the positions of these rows. It is None for a file that lacks a key column.
+    `ids` are the Iceberg field ids of the key columns. The result has, for each file, the positions of these rows, from
+    0. It has None for a file that lacks a key column.
     """
 
     io: FileIO
@@ -48,7 +49,10 @@ class FindTask:
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
-    """Write new rows as data files. A later commit adds these files to the table."""
+    """A task that writes new rows of `change` as data files. `names` are the names of these rows in the exchange.
+
+    The result is the written files, each with its partition values. A later commit adds the files to the table.
+    """
 
     io: FileIO
     metadata: TableMetadata

@@ -9,10 +9,11 @@ _SAME_ROWS = "replace"
 
 
 def overtaken(name: str, base: int, table: Any, is_as_decided: bool) -> Fenced:
-    """Return the error for a table that another writer changed after a run began to work with it.
+    """Return the error for the table `name`, which another writer changed after a run began to work with it.
 
-    `base` is the snapshot with which the run began, and `table` is the table loaded again. `is_as_decided` says whether
-    its columns and properties are still as in the base. If so, and only files were rewritten, the error is Compacted.
+    `base` is the id of the snapshot with which the run began. `table` is the Java table, loaded again. `is_as_decided`
+    says whether its columns and Retable's properties are as they were then. If they are, and the other writer only
+    rewrote files with the same rows, the error is Compacted. Otherwise it is Fenced.
     """
     words = "another writer committed to the table first; run this window again"
     if is_as_decided and _has_same_rows(base, table):

@@ -22,9 +22,9 @@ _BYTES = 512 << 20
 def write_parts(
     io: FileIO, metadata: TableMetadata, parts: Iterable[PartitionRows]
 ) -> list[tuple[PartitionValues, DataFile]]:
-    """Write the rows of each Iceberg partition as data files of bounded size.
+    """Write the rows of each Iceberg partition in `parts` as data files of about 512 MiB of Arrow data at most.
 
-    The rows have all columns of the table. Return each file with the values of its partition.
+    The rows have all columns of the table that `metadata` describes. Return each file with its partition values.
     """
     schema = metadata.schema()
     pieces: list[tuple[PartitionValues, pa.Table]] = []

@@ -31,7 +31,10 @@ _NO_SNAPSHOT = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vector:
-    """A vector in the Puffin file `path`: its data file, its place in bytes, and how many rows it deletes."""
+    """A deletion vector: the rows that are deleted from one data file.
+
+    `path` is its Puffin file, `offset` and `size` are its location there in bytes, and `count` is the number of rows.
+    """
 
     path: str
     data_file: str
@@ -41,24 +44,30 @@ class Vector:
 
 
 def positions_of(rows: pa.Array) -> BitMap64:
-    """The bitmap of row positions, which are integers from 0."""
+    """Return a bitmap of the row positions `rows` in one data file. Positions are integers from 0."""
     return BitMap64(rows.to_numpy(zero_copy_only=False))
 
 
 def read_positions(io: FileIO, vector: Vector) -> BitMap64:
-    """Read a vector; raise DamagedFile if its checksum is wrong or if it has another number of rows than `count`."""
+    """Return the row positions in a deletion vector.
+
+    Raise DamagedFile if the checksum is wrong, or if the number of rows is not `vector.count`.
+    """
     content = read_vector(io, vector.path, vector.offset, vector.size)
     try:
         found: BitMap64 = BitMap64.deserialize(content[_HEAD:-_CHECKSUM])
     except ValueError as error:
         raise damaged_file(vector.path, f"a deletion vector cannot be read: {error}") from error
     if len(found) != vector.count:
-        raise damaged_file(vector.path, f"a deletion vector has {len(found)} rows instead of {vector.count}")
+        raise damaged_file(vector.path, f"a deletion vector has {len(found)} rows; its manifest says {vector.count}")
     return found
 
 
 def write_vectors(io: FileIO, path: str, deleted: Mapping[str, BitMap64]) -> tuple[int, list[Vector]]:
-    """Write one Puffin file with the deleted positions of each data file; give its size in bytes, and its vectors."""
+    """Write deletion vectors into the new Puffin file `path`. `deleted` has the row positions by path of the data file.
+
+    Return the size of the Puffin file in bytes, and the written vectors.
+    """
     blobs, written, offset = [], [], len(_PUFFIN)
     for data_file, positions in deleted.items():
         positions.run_optimize()

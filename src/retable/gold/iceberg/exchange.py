@@ -1,6 +1,6 @@
 """Files by which a Spark task passes rows to other tasks. They are in the folder of the gold table that is changed.
 
-No snapshot refers to these files. If a task dies, the removal of orphan files removes its files.
+No snapshot refers to these files. If a task dies, the removal of orphan files removes the files that it left.
 """
 
 import uuid
@@ -13,12 +13,15 @@ import pyarrow as pa
 from pyiceberg.io import FileIO
 
 _ENDS = b"retable_ends"
-"""Metadata key of a file: a 0, then for each of its tables the number of batches up to the end of that table."""
+"""Metadata key of an exchange file, which contains one or more Arrow tables.
+
+Its value is 0, then for each table the number of record batches from the start of the file to the end of that table.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class FileExchange:
-    """Implements `Exchange` with files in Arrow's own format in one folder."""
+    """Implements `retable.gold.store.Exchange` with Arrow IPC files in one folder. A name is the path of a file."""
 
     io: FileIO
     folder: str

@@ -1,4 +1,4 @@
-"""Find gold's rows by their keys with Arrow. Spark tasks use this, because they have no Spark session."""
+"""Find rows of a gold table by their keys with Arrow. Spark tasks use this, because they have no Spark session."""
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Seq
@@ -24,7 +24,7 @@ from retable.model.sequence import Sequence
 
 @dataclass(frozen=True, slots=True)
 class FileFinder:
-    """Implements `KeyFinder` with Arrow, for the data files of one snapshot of a table."""
+    """Implements `retable.gold.store.KeyFinder` with Arrow: finds rows in the data files of one snapshot of a table."""
 
     io: FileIO
     metadata: TableMetadata

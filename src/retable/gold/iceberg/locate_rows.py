@@ -18,9 +18,9 @@ _CLOSE = 8
 
 
 def find_rows(io: FileIO, path: str, ids: list[int], keys: pa.Table) -> pa.Array | None:
-    """Return the positions, from 0, of the rows of a data file that have one of the `keys`.
+    """Return the positions, from 0, of the rows of the data file `path` that have one of the `keys`.
 
-    `ids` are the Iceberg field ids of the key columns, in the order of `keys`. Return None if the file lacks one of
+    `ids` are the Iceberg field ids of the columns of `keys`, in the same order. Return None if the file lacks one of
     these columns. NULL equals NULL, NaN equals NaN, and 0.0 equals -0.0.
     """
     wanted = comparable(keys)
@@ -40,9 +40,9 @@ def find_rows(io: FileIO, path: str, ids: list[int], keys: pa.Table) -> pa.Array
 
 
 def ends(keys: pa.Table) -> list[tuple[str, Any, Any]]:
-    """Return key columns with their lowest and highest value, to compare with the bounds of data files.
+    """Return the name, the lowest and the highest value of key columns, to compare with the bounds of data files.
 
-    A column with NULLs, or of a type whose bounds cannot be used (`is_ordered`), is not in the result.
+    A column that has NULLs, or a type whose bounds cannot be used (`is_ordered`), is not in the result.
     """
     found = []
     for name in keys.column_names:
@@ -54,9 +54,9 @@ def ends(keys: pa.Table) -> list[tuple[str, Any, Any]]:
 
 
 def edges_of(keys: pa.Table) -> pa.Table:
-    """Return a few rows that have, in each column, the lowest and highest value of the keys, and NULL if a key has it.
+    """Return a few rows with the lowest and the highest value of each column of `keys`. They stand for the full keys.
 
-    If there are no keys, return no rows.
+    If a column has NULLs, one row has NULL in it. If there are no keys, return no rows.
     """
     columns = []
     for column in keys.columns:
@@ -93,7 +93,7 @@ def _may_hold(group: pq.RowGroupMetaData, name: str, keys: pa.ChunkedArray) -> b
 
 
 def comparable(rows: pa.Table) -> pa.Table:
-    """Return the rows with each float as an integer. Two of these integers are equal if the floats are equal."""
+    """Return the rows with each float replaced by an integer. Equal floats, also two NaN, become equal integers."""
     for at, field in enumerate(rows.schema):
         if field.type in _BITS:
             one_zero = pc.add(rows.column(at), pa.scalar(0.0, field.type))
@@ -142,5 +142,5 @@ def _is_one_of(values: pa.ChunkedArray, wanted: pa.ChunkedArray) -> pa.Array:
 
 
 def is_ordered(kind: pa.DataType) -> bool:
-    """Return whether the lower and upper bounds of a data file can exclude that it has a value of this type."""
+    """Return whether a file's lower and upper bound for a column of this type can show that it lacks some values."""
     return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))

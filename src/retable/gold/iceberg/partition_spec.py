@@ -26,16 +26,16 @@ PartitionValues = tuple[str | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class PartitionRows:
-    """Rows that belong to one Iceberg partition."""
+    """Rows that belong to one Iceberg partition, and the values of its partition fields."""
 
     values: PartitionValues
     rows: pa.Table
 
 
 def resolve(fields: Iterable[PartitionField], history: TableHistory) -> list[tuple[int, PartitionField]]:
-    """Return each partition field with the index of its column among the table's final columns.
+    """Return each partition field of the settings with the index of its column in `history.final.columns`.
 
-    Raise PartitionUnfit if the table has no such column, or if the field's transform does not accept its type.
+    Raise PartitionUnfit if the table has no such column, or if the field's transform does not accept the column's type.
     """
     found = []
     for field in fields:
@@ -56,11 +56,12 @@ def resolve(fields: Iterable[PartitionField], history: TableHistory) -> list[tup
 def wanted_fields(
     fields: Iterable[PartitionField], history: TableHistory, evolution: Evolution, is_new: bool
 ) -> list[tuple[str, PartitionField]] | None:
-    """Return the partition fields, each with the present name of its column in the Iceberg table.
+    """Return the partition fields of the settings, each with the present name of its column in the Iceberg table.
 
-    Return None if this run adds one of these columns to an existing table: the table cannot be partitioned by it yet.
-    If the run died, the next run would have to drop the column, and Iceberg cannot drop a partition column. A new table
-    (`is_new`) can be partitioned at once, because the next run finds its columns again.
+    `evolution` is the plan by which this run changes the columns. Return None if it adds one of the fields' columns to
+    an existing table: the table cannot be partitioned by this column yet. If the run died, the next run would have to
+    drop the column, and Iceberg cannot drop a partition column. A new table (`is_new`) can be partitioned at once,
+    because the next run finds its columns again.
     """
     found = resolve(fields, history)
     added = {column.id for _, column in evolution.adds}
@@ -70,9 +71,9 @@ def wanted_fields(
 
 
 def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[PartitionRows]:
-    """Divide rows by the partition spec of their table. The rows have all columns of the table.
+    """Divide rows by the partition spec of the table that `metadata` describes. The rows have all columns of the table.
 
-    Raise TableError if only Spark can write a partition field of this type.
+    Raise TableError if the table is partitioned by a column of a type that only Spark can write.
     """
     spec, schema = metadata.spec(), metadata.schema()
     if not spec.fields or not rows.num_rows:
@@ -105,7 +106,8 @@ def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[PartitionRows]:
 class Reparting:
     """A change of a table's partition spec.
 
-    `gone` are names of partition fields to remove. `fresh` are partition fields to add, each with its column's name.
+    `gone` are names of partition fields to remove. `fresh` are partition fields to add, each with the name of its
+    column in the Iceberg table.
     """
 
     gone: list[str]
@@ -113,7 +115,7 @@ class Reparting:
 
     @classmethod
     def of(cls, metadata: TableMetadata, wanted: Iterable[tuple[str, PartitionField]]) -> Self:
-        """Return the change from the table's present spec to the `wanted` partition fields, given with column names."""
+        """Return the change from a table's present spec to the fields `wanted`, each with its column's name."""
         schema = metadata.schema()
         there = {(schema.find_column_name(f.source_id), str(f.transform)): f.name for f in metadata.spec().fields}
         listed = {(column, field.spelled): (column, field) for column, field in wanted}

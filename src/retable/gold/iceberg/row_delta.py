@@ -1,8 +1,9 @@
 """Delete and add rows in one snapshot: write deletion vectors and data files first, then commit them together.
 
-Arrow, in this process, finds the positions. A `MERGE` finds them by a job over the keys of the whole table, which took
-half of the time of a replay (docs/internals/performance.md). Iceberg, in the JVM, plans the files and commits. It gives
-and takes a file as JSON where it can: one call instead of one for each of its facts.
+Arrow, in this process, finds the positions of the rows to delete. A `MERGE` finds them by a job over the keys of the
+whole table, which took half of the time of a replay (docs/internals/performance.md). Iceberg, in the JVM, plans the
+files and commits. If possible, the description of a file passes between Python and the JVM as JSON. This needs one call
+instead of one call for each field.
 """
 
 import json
@@ -38,8 +39,8 @@ from retable.model.schema import GoldType
 class DataFile:
     """A data file of a table, and its deletion vector if rows of the file were deleted.
 
-    `spec` and `deletes`, the delete file of the vector, are in the JVM. `place` is the file's partition, as in
-    Iceberg's JSON.
+    `path` is the data file. `spec` (its partition spec) and `deletes` (the delete file with its deletion vector) are
+    Java objects. `place` is the file's partition, as in Iceberg's JSON.
     """
 
     path: str
@@ -51,7 +52,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Deletion vectors in the JVM: new ones, and those that they replace."""
+    """Deletion vectors of one commit, as Java objects: the new vectors, and the older vectors that they replace."""
 
     added: list[Any]
     replaced: list[Any]
@@ -59,7 +60,10 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Files that a run has written and no snapshot refers to yet, and the summary of the future snapshot."""
+    """Files that a run has written and that no snapshot refers to yet.
+
+    `vectors` are deletion vectors, `files` are data files of new rows, and `summary` is for the future snapshot.
+    """
 
     vectors: Vectors
     files: list[Any]
@@ -78,7 +82,8 @@ class Prepared:
 
 
 Found = tuple[list[pa.Array | None], WrittenFiles]
-"""The rows to delete of each data file, None if a file lacks a key column, and the files that were written."""
+"""For each data file, the positions of the rows to delete, or None if the file lacks a key column; and the files that
+were written with new rows."""
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 """Iceberg's builder of files reads this partition value as null; a row may contain the same text."""
@@ -86,13 +91,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Jvm(Protocol):
-    """Spark's JVM: its classes and their static members by name."""
+    """Spark's JVM. `java` returns a Java class, or a static member of a class, by its full name."""
 
     def java(self, path: str) -> Any: ...
 
 
 class RowWriter:
-    """Write files of one loaded table. `literal` makes an Iceberg literal of the value of a named column."""
+    """Writes data files and deletion vectors of one loaded table.
+
+    `table` is the Java table. `literal` returns the Iceberg literal of a column's value, given the column's name.
+    """
 
     def __init__(
         self, jvm: Jvm, table: Any, metadata: TableMetadata, io: FileIO, literal: Callable[[str, Value], Any]
@@ -109,9 +117,10 @@ class RowWriter:
     def prepare(
         self, snapshot_id: int | None, change: RowChange | RemoteChange, run: RunTasks[Any], summary: dict[str, str]
     ) -> Prepared | None:
-        """Write the files of a snapshot on top of `snapshot_id`; None if the rows to delete cannot be found here.
+        """Write the files of a change, for a new snapshot after the snapshot `snapshot_id`. The caller commits them.
 
-        Without a snapshot the table has no rows yet. `run` runs tasks.
+        If `snapshot_id` is None, the table has no rows yet. `run` runs Spark tasks. `summary` is the summary of the new
+        snapshot. Return None if only a Spark job can find the rows to delete.
         """
         edges = change.edges if isinstance(change, RemoteChange) else change.gone
         found = [] if snapshot_id is None or not edges.num_rows else self._files_with(snapshot_id, edges)
@@ -147,7 +156,7 @@ class RowWriter:
         return [self._metadata.schema().find_field(name).field_id for name in names]
 
     def data_files(self, change: RowChange | RemoteChange, run: RunTasks[Any]) -> list[Any]:
-        """Write the new rows as data files; `run` runs tasks."""
+        """Write the new rows as data files, and return the files as Java objects. `run` runs Spark tasks."""
         if isinstance(change, RowChange):
             written = self._written(change.rows)
         else:
@@ -175,7 +184,7 @@ class RowWriter:
         return built
 
     def _files_with(self, snapshot_id: int, keys: pa.Table) -> list[DataFile] | None:
-        """The files that may have rows of these keys; None if rows were deleted by other means than vectors."""
+        """Return the files that may have rows of these keys; None if a file has delete files other than one vector."""
         planned = self._table.newScan().useSnapshot(snapshot_id).filter(self._between(keys)).planFiles()
         try:
             tasks = self._iceberg("relocated.com.google.common.collect.Lists.newArrayList")(planned)
@@ -186,7 +195,7 @@ class RowWriter:
         return known if len(known) == len(files) else None
 
     def _data_file_of(self, task: Any) -> DataFile | None:
-        """The file of a planned task; None if its rows were deleted by other means than one vector."""
+        """Return the data file of a planned scan task; None if it has delete files other than one deletion vector."""
         to_json = self._iceberg("ContentFileParser.toJson")
         spec, deletes = self._only_spec or task.spec(), [*members(task.deletes())]
         facts = json.loads(to_json(deletes[0] if deletes else task.file(), spec))
@@ -210,7 +219,7 @@ class RowWriter:
         return self._table.spec() if len(self._metadata.partition_specs) == 1 else None
 
     def _between(self, keys: pa.Table) -> Any:
-        """A filter on the ranges of these keys; it leaves out files that have none of them."""
+        """Return a filter on the value ranges of these keys. It excludes files that have none of the keys."""
         predicate, both = (
             self._iceberg("expressions.Expressions.predicate"),
             self._iceberg("expressions.Expressions.and"),
@@ -223,9 +232,9 @@ class RowWriter:
         return where
 
     def _write(self, pairs: list[tuple[DataFile, pa.Array]]) -> Vectors:
-        """Write the vectors of files whose rows are to be deleted; a vector also has the rows that its former one has.
+        """Write a deletion vector for each data file, with its rows to delete and the rows of its former vector.
 
-        A file whose rows are all deleted already keeps its vector.
+        If all these rows of a file are deleted already, the file keeps its vector.
         """
         changed: list[DataFile] = []
         deleted: dict[str, BitMap64] = {}
@@ -243,7 +252,7 @@ class RowWriter:
         return Vectors(added, [file.deletes for file in changed if file.deletes is not None])
 
     def _delete_file(self, file: DataFile, vector: Vector, size: int) -> Any:
-        """The vector as a delete file in the JVM; `size` is the bytes of its Puffin file."""
+        """Return a vector as a Java delete file. `size` is the size of its Puffin file in bytes."""
         facts = {
             **file.place,
             "content": "position-deletes",
@@ -260,12 +269,12 @@ class RowWriter:
 
 
 def type_of(jvm: Jvm, kind: GoldType) -> Any:
-    """The Iceberg type in the JVM for a gold type."""
+    """Return the Java object of the Iceberg type for a gold type."""
     return jvm.java("org.apache.iceberg.types.Types.fromPrimitiveString")(str(kind))
 
 
 def literal(jvm: Jvm, value: Value, kind: GoldType) -> Any:
-    """An Iceberg literal of a column's type."""
+    """Return the Java object of an Iceberg literal with this value and this gold type."""
     java: object = value
     match value, kind.kind:
         case Decimal(), _:
@@ -279,7 +288,7 @@ def literal(jvm: Jvm, value: Value, kind: GoldType) -> Any:
 
 
 def repart(jvm: Jvm, table: Any, change: Reparting) -> None:
-    """Change the partition spec of a table; it applies to files that are written from now on."""
+    """Change the partition spec of a Java table. The new spec applies to files that are written from now on."""
     of, update = jvm.java("org.apache.iceberg.expressions.Expressions"), table.updateSpec()
     for name in change.gone:
         update.removeField(name)
@@ -293,7 +302,7 @@ def repart(jvm: Jvm, table: Any, change: Reparting) -> None:
 
 
 def empty(catalog: Any, identifier: Any) -> None:
-    """Replace a table by one without rows, in the same folder and with the same columns; read no list of its files."""
+    """Remove all rows of a table, without reading its manifests: replace it by an empty table in the same folder."""
     table = catalog.loadTable(identifier)
     builder = catalog.buildTable(identifier, table.schema()).withPartitionSpec(table.spec())
     transaction = builder.withLocation(table.location()).replaceTransaction()
@@ -302,5 +311,5 @@ def empty(catalog: Any, identifier: Any) -> None:
 
 
 def members(java_list: Any) -> Iterator[Any]:
-    """Iterate over a JVM list: Python's own loop ends with an exception in the JVM, which costs 40 ms."""
+    """Iterate over a Java list by index. Python's own loop would end with a Java exception, which costs 40 ms."""
     return (java_list.get(at) for at in range(java_list.size()))

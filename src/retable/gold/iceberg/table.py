@@ -1,4 +1,4 @@
-"""One gold table through Iceberg's API in Spark's JVM: for what Spark SQL cannot do, or not in one transaction."""
+"""Write one gold table through Iceberg's Java API, for what Spark SQL cannot do, or cannot do in one transaction."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -45,7 +45,7 @@ _FORMAT = {
 
 
 class IcebergCatalog:
-    """Iceberg's catalog in one Spark session."""
+    """The Iceberg catalog of one Spark session. It implements `retable.gold.store.GoldCatalog`."""
 
     def __init__(self, spark: "SparkSession", lake: Lake) -> None:
         self.lake = lake
@@ -60,23 +60,20 @@ class IcebergCatalog:
         self._catalog: Any = load(spark._jsparkSession, CATALOG)
 
     def java(self, path: str) -> Any:
-        """A JVM class or static member, cached: each name on its path needs a call to the JVM."""
+        """Return a Java class or static member. It is cached, because each name on its path needs a call to the JVM."""
         if path not in self._known:
             self._known[path] = reduce(getattr, path.split("."), self._jvm)
         return self._known[path]
 
     def metadata(self, name: str, table: Any) -> TableMetadata:
-        """The metadata of a loaded table, from its metadata file.
-
-        A text of more than 8 kB takes 40 ms from the JVM to here: its end waits for the receipt of its beginning.
-        """
+        """Return the metadata of a loaded Java table, from its file: more than 8 kB of text take 40 ms from the JVM."""
         at = str(table.operations().current().metadataFileLocation())
         if self._read.get(name, ("",))[0] != at:
             self._read[name] = at, FromInputFile.table_metadata(self.io.new_input(at))
         return self._read[name][1]
 
     def find_metadata(self, name: str) -> GoldMetadata | None:
-        """The metadata of `namespace.table`, in half of the time of `load`; None if there is no such table."""
+        """Return the metadata of `namespace.table` in half the time of `load`, or None if there is no such table."""
         table = self.lake.find(name)
         if table is None:
             return None
@@ -93,7 +90,7 @@ class IcebergCatalog:
             raise
 
     def create(self, name: str, with_part: bool, location: str, format_version: int) -> "GoldTable":
-        """Create an empty table at `location`, never at a path made from its name; load the table if it exists."""
+        """Create an empty table at `location`, which is never made from its name. If the table exists, load it."""
         schema = self.java("org.apache.iceberg.SchemaParser.fromJson")(first_schema_json(with_part))
         properties = self.java("java.util.HashMap")()
         for key, value in {**_FORMAT, "format-version": str(format_version), NAME_PROPERTY: name}.items():
@@ -117,7 +114,7 @@ class IcebergCatalog:
             self._say(to, NAME_PROPERTY, to)
 
     def empty(self, name: str) -> None:
-        """Leave a table without rows, also if its file lists cannot be read; its former snapshots stay."""
+        """Remove all rows of a table, also if its manifests cannot be read. Its former snapshots stay."""
         with self.conflicts(name):
             empty(self._catalog, self._identifier(name))
 
@@ -146,7 +143,7 @@ class IcebergCatalog:
 
     @contextmanager
     def conflicts(self, name: str) -> Iterator[None]:
-        """Turn the error of a commit that lost a race into Fenced."""
+        """Raise Fenced if a commit in the block fails because another writer committed to the table first."""
         try:
             yield
         except Py4JJavaError as error:
@@ -175,7 +172,7 @@ class IcebergCatalog:
 
 
 class GoldTable(GoldMetadata):
-    """A loaded gold table. `base` is the snapshot that this run decides on: publishing succeeds only on it."""
+    """A loaded gold table. `base` is the snapshot that the run started from; `publish` fails if main has another."""
 
     def __init__(self, catalog: IcebergCatalog, name: str, table: Any) -> None:
         super().__init__(catalog.metadata(name, table))
@@ -193,7 +190,7 @@ class GoldTable(GoldMetadata):
         self._metadata = self.catalog.metadata(self.name, self._table)
 
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
-        """Drop what a killed run left, then add and promote columns."""
+        """Drop what a killed run left, then add and promote columns. `defaults` has default values by column id."""
         with self.catalog.conflicts(self.name):
             if evolution.leftovers:
                 cleaning = self._table.updateSchema()
@@ -214,7 +211,7 @@ class GoldTable(GoldMetadata):
         self._decided_on = self.fields()
 
     def part_by(self, fields: list[tuple[str, PartitionField]]) -> None:
-        """Partition new files by these transforms of columns."""
+        """Partition new files by these partition fields, each with its column's name in the Iceberg table."""
         change = Reparting.of(self._metadata, fields)
         if change.gone or change.fresh:
             with self.catalog.conflicts(self.name):
@@ -222,14 +219,14 @@ class GoldTable(GoldMetadata):
             self._refresh()
 
     def replace(self, change: RowChange | RemoteChange, run: RunTasks[Any], run_id: str, window: str) -> bool:
-        """Write deletion vectors and data files; `publish` makes one snapshot of them."""
+        """Write deletion vectors and data files for `publish`. Return False if `branch` is needed instead."""
         if self.has_defaults():
             summary = {RUN_PROPERTY: run_id, WINDOW_SUMMARY: window}
             self._prepared = self._writer().prepare(None if self.is_empty else self.base, change, run, summary)
         return self._prepared is not None
 
     def branch(self, run_id: str) -> str:
-        """Create this run's branch at the base, and remove the branches of dead runs."""
+        """Create a branch for this run at `base`, and return its name. Remove the branches of dead runs."""
         with self.catalog.conflicts(self.name):
             for name, ref in self._metadata.refs.items():
                 if name.startswith(BRANCH) and ref.snapshot_ref_type == SnapshotRefType.BRANCH:
@@ -267,9 +264,8 @@ class GoldTable(GoldMetadata):
     ) -> None:
         """Make the rows, the schema and the properties visible in one transaction, or make nothing visible.
 
-        Raise Fenced if main, the columns or Retable's properties are not those that this run decided on. If the reply
-        of a commit is lost, the table itself shows whether it was applied. The name of a run does not show this: a
-        scheduler may start a run again under the name of a run that published.
+        Raise Fenced if main, columns or properties changed after this run loaded the table. If a commit's reply is
+        lost, the table shows whether it was applied; the run's name does not: a scheduler may use a name again.
         """
         self._refresh()
         if self.snapshot_id != self.base or not self._is_as_decided():
@@ -300,7 +296,7 @@ class GoldTable(GoldMetadata):
         return (self.fields(), self._own_properties()) == (self._decided_on, self._said)
 
     def _is_published(self, head: int, properties: dict[str, str]) -> bool:
-        """Whether main contains this run's head snapshot; if the run has none, compare the properties."""
+        """Return whether main contains this run's snapshot `head`. If the run wrote no rows, compare the properties."""
         self._refresh()
         if head == self.base:
             return self._own_properties() == properties
@@ -334,7 +330,7 @@ class GoldTable(GoldMetadata):
         return transaction
 
     def _head_of(self, head: Any) -> str:
-        """The head property: this snapshot, or the recorded one if this run writes no rows."""
+        """Return the value of HEAD_PROPERTY: this snapshot, or the recorded snapshot if this run writes no rows."""
         here = f"{head.snapshotId()} {head.sequenceNumber()}"
         return self._said.get(HEAD_PROPERTY, here) if self._branch is None and self._prepared is None else here
 

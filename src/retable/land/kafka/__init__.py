@@ -1,1 +1,1 @@
-"""Read messages from Kafka: clients, positions, and the messages of a range."""
+"""Read messages from Kafka: make clients, find the present offsets, and read ranges of offsets."""

@@ -13,7 +13,7 @@ from retable.settings.load import read_variable
 from retable.settings.sources import KafkaSource
 
 REQUEST_SECONDS = 30.0
-"""Timeout of a broker request, in seconds."""
+"""The timeout of a request to the brokers."""
 
 _REFUSED = {
     KafkaError._AUTHENTICATION,
@@ -70,13 +70,16 @@ class Brokers:
 
     @property
     def admin(self) -> AdminClient:
-        """The client for requests about topics and positions. It must exist until its answers have arrived."""
+        """The client for requests about topics and offsets. It must exist until its answers have arrived."""
         self._admin = self._admin or AdminClient(self._configuration())
         return self._admin
 
     @contextmanager
     def consumer(self, **options: object) -> Iterator[Consumer]:
-        """Make a client that reads the committed messages of the partitions that its caller assigns to it."""
+        """Make a consumer for a `with` block. It reads committed messages of the partitions that the caller assigns.
+
+        `options` are additional options of the client.
+        """
         group = {"group.id": self._source.kafka.group}
         consumer = Consumer({**self._configuration(), **group, **_READING, **options})
         try:
@@ -85,14 +88,17 @@ class Brokers:
             consumer.close()
 
     def meet(self, consumer: Consumer) -> None:
-        """Let a client load the leaders of all partitions now. By itself, it is a second late for each topic."""
+        """Let a consumer load the leaders of all partitions now. Otherwise it loses a second for each topic."""
         try:
             consumer.list_topics(timeout=REQUEST_SECONDS)
         except KafkaException as error:
             raise self.fault(error.args[0]) from error
 
     def answers(self, asked: Mapping[_Question, "Future[_Answer]"], but: int | None = None) -> dict[_Question, _Answer]:
-        """Wait for answers and return them, without those with the error code `but`. Other errors are raised."""
+        """Wait for the answers to requests, and return them by request.
+
+        Leave out requests that fail with the error code `but`. Raise a Retable error for any other failure.
+        """
         found = {}
         for question, answer in asked.items():
             try:
@@ -101,11 +107,11 @@ class Brokers:
                 if error.args[0].code() != but:
                     raise self.fault(error.args[0]) from error
             except TimeoutError as error:
-                raise self.away("they did not answer") from error
+                raise self.away("a request got no answer in time") from error
         return found
 
     def fault(self, error: KafkaError) -> RetableError:
-        """Return the error of Retable for an error of the brokers or the client."""
+        """Return the Retable error for an error that the brokers or the client library report."""
         if error.code() in _REFUSED:
             return self._refusal(error)
         if error.code() in _AWAY:
@@ -113,11 +119,12 @@ class Brokers:
                 self._admin.poll(0.1)
             return self._refusal(self._refused) if self._refused else self.away(error.str())
         return EnvironmentFault(
-            f"the brokers of sources.{self._source.name} ({self._source.bootstrap}) say {error.name()}: {error.str()}"
+            f"the brokers of sources.{self._source.name} ({self._source.bootstrap}) report the error {error.name()}: "
+            f"{error.str()}"
         )
 
     def away(self, why: str) -> Unavailable:
-        """Return the error for brokers that do not answer now; `why` is the reason."""
+        """Return the error for brokers that do not answer now. `why` is a part of its message: what did not happen."""
         return Unavailable(
             f"the brokers of sources.{self._source.name} ({self._source.bootstrap}) do not answer: {why}; try again"
         )

@@ -1,4 +1,4 @@
-"""Read all committed messages of a range of positions, and nothing else."""
+"""Read all committed messages of recorded ranges of Kafka offsets. Raise an error if some of them are gone."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from retable.settings.sources import KafkaSource
 _WAIT_SECONDS, _PATIENCE = 0.1, 900
 """The seconds of one wait for messages, and the maximum number of waits without a message.
 
-This is long enough for brokers to restart. Then reading ends with Unavailable.
+Together this is long enough for brokers to restart. After that time, Unavailable is raised.
 """
 
 _AT_ONCE = 500
@@ -30,9 +30,9 @@ _GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
 def read_ranges(source: KafkaSource, ranges: Sequence[PartitionRange], seen: Counter[str]) -> Iterator[RawMessage]:
     """Yield the messages of the ranges, one range after the other. Add their `bytes` and the `holes` to `seen`.
 
-    A hole is a position without a readable message: it was compacted, its transaction was aborted, or it is a marker of
-    the log itself. PositionsLost is raised if the log lost a position that was not read yet, Unavailable if the brokers
-    do not answer. Memory is bounded by what a client fetches ahead and by the longest message.
+    A hole is an offset without a readable message: it was compacted, its transaction was aborted, or it is a marker of
+    the log itself. Memory is bounded by what a client fetches ahead and by the longest message. Raise PositionsLost if
+    an offset is gone that was not read yet. Raise Unavailable if the brokers do not answer.
     """
     brokers = Brokers(source)
     with brokers.consumer() as consumer:
@@ -44,9 +44,10 @@ def read_ranges(source: KafkaSource, ranges: Sequence[PartitionRange], seen: Cou
 
 
 def find_left(source: KafkaSource, ranges: Sequence[PartitionRange]) -> list[PartitionRange]:
-    """Return what the brokers still have of recorded ranges; PositionsLost if positions are missing.
+    """Return the ranges of offsets, within recorded `ranges`, that the brokers still have.
 
-    If the source epoch was raised after the ranges were recorded, missing positions are left out instead.
+    Raise PositionsLost if offsets are gone. But if the setting `source_epoch` was raised after the ranges were
+    recorded, leave out these offsets instead.
     """
     wanted = [each for each in ranges if each.count]
     named = find_named(Brokers(source), [each.address for each in wanted]) if wanted else []
@@ -56,7 +57,7 @@ def find_left(source: KafkaSource, ranges: Sequence[PartitionRange]) -> list[Par
 
 
 def split_ranges(ranges: Sequence[PartitionRange], least: int, most: int, shares: int) -> list[PartitionRange]:
-    """Cut ranges into pieces of equal length, for this number of shares. The length is between `least` and `most`."""
+    """Cut ranges of offsets into equal pieces for `shares` tasks. `least` and `most` limit the size of a piece."""
     total = sum(each.count for each in ranges)
     size = min(most, max(least, -(-total // shares)))
     return [
@@ -138,7 +139,10 @@ def _raw_message(source: KafkaSource, message: Message, seen: Counter[str]) -> R
     headers: Any = message.headers() or ()
     problem = None
     if value is not None and len(value) > source.max_message:
-        problem = f"the message has {len(value)} bytes, but max_message is {source.max_message}: its end is cut off"
+        problem = (
+            f"the message has {len(value)} bytes, but max_message is {source.max_message}, so its end is cut off; "
+            f"raise max_message and run `retable quarantine redecode`"
+        )
         value = value[: source.max_message]
     seen["bytes"] += len(key or b"") + len(value or b"")
     kind, stamp = message.timestamp()

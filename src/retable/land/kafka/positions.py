@@ -1,4 +1,4 @@
-"""The topics, partitions and positions of a source, as its brokers report them now."""
+"""Find the topics, partitions and offsets of a source, as its brokers report them now."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -35,7 +35,10 @@ _WAIT_SECONDS, _PATIENCE = 0.1, 300
 
 
 def find_log(source: KafkaSource, now: datetime) -> FoundLog:
-    """Find all partitions of a source's topics, and the offsets at which their committed messages begin and end."""
+    """Return all partitions of a source's topics, with the offsets at which their committed messages begin and end.
+
+    A search by time in the result ignores messages with a timestamp after `now`.
+    """
     brokers = Brokers(source)
     partitions = find_partitions(source, brokers)
     ends = {each.address: each.end for each in partitions}
@@ -43,12 +46,12 @@ def find_log(source: KafkaSource, now: datetime) -> FoundLog:
 
 
 def find_partitions(source: KafkaSource, brokers: Brokers) -> list[FoundPartition]:
-    """Return the partitions of a source's topics. NotFound names a topic that does not exist."""
+    """Return the partitions of a source's topics. Raise NotFound if a topic in the settings does not exist."""
     return find_named(brokers, _partitions(source, brokers))
 
 
 def find_named(brokers: Brokers, named: Iterable[PartitionAddress]) -> list[FoundPartition]:
-    """Return the partitions of `named` that exist. Partitions of Kafka's internal topics are left out."""
+    """Return the state of those partitions in `named` that exist. Leave out Kafka's internal topics."""
     wanted = list(named)
     ids = topic_ids(brokers, {topic for topic, _ in wanted})
     there = [at for at in wanted if at[0] in ids]
@@ -59,7 +62,10 @@ def find_named(brokers: Brokers, named: Iterable[PartitionAddress]) -> list[Foun
 
 
 def topic_ids(brokers: Brokers, topics: Iterable[str]) -> dict[str, str]:
-    """Return the ids of the topics that exist, without Kafka's internal topics; "" if the brokers have no ids."""
+    """Return the id of each of these topics that exists, by name, without Kafka's internal topics.
+
+    An id is "" if the brokers are too old to have ids.
+    """
     names = sorted(topics)
     asked = brokers.admin.describe_topics(TopicCollection(names), request_timeout=REQUEST_SECONDS) if names else {}
     found = brokers.answers(asked, but=KafkaError.UNKNOWN_TOPIC_OR_PART)

@@ -1,1 +1,1 @@
-"""Messages in files and buckets: the objects, their lines, and the layout of a line."""
+"""Read messages from objects (files in a folder or bucket): list the objects, and read and interpret their lines."""

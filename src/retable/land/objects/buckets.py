@@ -1,4 +1,4 @@
-"""The objects of a bucket: listed by page, read in the recorded version only, resumed after a broken connection."""
+"""List and read the objects of a bucket. Only the recorded version of an object is read."""
 
 import io
 import time
@@ -37,16 +37,17 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class BucketObjects:
-    """The objects under a prefix; it is pickled to Spark's workers with everything that a client needs.
+    """Access to the objects under a prefix of a bucket. It is pickled and sent to Spark's workers.
 
-    A bucket object does not grow: an etag identifies one content, and another etag is another object.
+    `opening` are the options with which a worker opens a boto3 client. An etag identifies one content: if an object has
+    another etag, it is another object.
     """
 
     bucket: Bucket
     opening: tuple[tuple[str, object], ...] = field(repr=False)
 
     def list(self) -> list[FoundObject]:
-        """List the objects by name, without the auxiliary files of writers (unfinished.py)."""
+        """Return all objects, sorted by name, without the auxiliary files of writers (unfinished.py)."""
         start = self._key("")
         with _explained(self.bucket):
             pages = self._client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket.name, Prefix=start)
@@ -56,7 +57,7 @@ class BucketObjects:
         return [_found(key.removeprefix(start), found[key]) for key in keys]
 
     def check(self, items: Iterable[SourceObject]) -> None:
-        """Check that objects are unchanged since they were recorded. PositionsLost names a changed object."""
+        """Raise PositionsLost if one of these objects is gone or has changed since it was recorded."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             for _ in pool.map(self._check, items):
                 pass
@@ -71,7 +72,10 @@ class BucketObjects:
         return False
 
     def ask(self, item: SourceObject, at: int) -> Any:
-        """Request the recorded version of an object, and return the body of boto3's answer, from byte `at` on."""
+        """Request the recorded version of an object from byte `at` on, and return the body of boto3's answer.
+
+        Raise PositionsLost if the object is gone or has changed.
+        """
         only = {"IfMatch": f'"{item.etag}"'} if item.etag else {}
         rest = {"Range": f"bytes={at}-"} if at else {}
         try:
@@ -219,7 +223,7 @@ def _answered(bucket: Bucket, error: Any) -> RetableError:
         return Unavailable(f"{bucket} does not work now: {error}; run the command again later")
     if code == "NoSuchBucket":
         return NotFound(f"{bucket}: {_REFUSED[code]}", path=str(bucket))
-    remedy = _REFUSED.get(code) or (_REFUSED["AccessDenied"] if status == 403 else f"it says {error}")
+    remedy = _REFUSED.get(code) or (_REFUSED["AccessDenied"] if status == 403 else f"the store reports {error}")
     return EnvironmentFault(f"{bucket}: {remedy}")
 
 

@@ -1,4 +1,4 @@
-"""List the objects of a folder, and check later that they are unchanged."""
+"""List the objects (files) of a folder, and check later that they have not changed."""
 
 import hashlib
 import os
@@ -20,17 +20,18 @@ _BLOCK = 1 << 20
 
 
 def list_objects(source: FilesSource) -> list[FoundObject]:
-    """List the objects of a source, in a folder or in a bucket, by name."""
+    """Return the objects of a source in a folder or in a bucket, sorted by name."""
     if isinstance(source.path, Bucket):
         return bucket_objects(source, source.path).list()
     return list_files(source, source.path)
 
 
 def list_files(source: FilesSource, folder: Path) -> list[FoundObject]:
-    """List the objects of a source's folder and its subfolders, by name.
+    """Return the files of a source's folder and its subfolders, sorted by name.
 
-    Hidden files and auxiliary files of writers are not listed: `_temporary`, `_SUCCESS`, `*.tmp`, `*.crc`. A link to
-    another location in the folder is skipped. InvalidSetting names a link to a location outside the folder.
+    Hidden files and auxiliary files of writers are skipped: `_temporary`, `_SUCCESS`, `*.tmp`, `*.crc`. A link to a
+    location inside the folder is skipped, too. Raise InvalidSetting if a link points outside the folder. Raise NotFound
+    if the folder does not exist.
     """
     if not folder.is_dir():
         text = f"sources.{source.name}.path: there is no folder {folder}; create it, or correct the setting"
@@ -41,9 +42,9 @@ def list_files(source: FilesSource, folder: Path) -> list[FoundObject]:
 
 
 def check_object(folder: Path, item: SourceObject) -> None:
-    """Check that an object still begins with the recorded bytes. PositionsLost says what happened to the object.
+    """Raise PositionsLost if an object is gone, or does not begin with the recorded bytes any more.
 
-    An object that has only grown counts as unchanged: its first `size` bytes are the recorded ones.
+    An object that has only grown still begins with the recorded bytes.
     """
     path = folder / item.key
     if not path.is_file():
@@ -51,11 +52,11 @@ def check_object(folder: Path, item: SourceObject) -> None:
     size = path.stat().st_size
     inside = path.resolve().is_relative_to(folder.resolve())
     if size < item.size or not inside or _digest(path, item.size) != item.etag:
-        raise _lost(path, f"was changed ({item.size} bytes were recorded, there are {size})")
+        raise _lost(path, f"was changed ({item.size} bytes were recorded, but now there are {size})")
 
 
 def begins_with(folder: Path, item: SourceObject, earlier: SourceObject) -> bool:
-    """Return whether a file is longer than an earlier object of the same name, and begins with all of its bytes."""
+    """Return whether the file `item` is longer than the object `earlier` of the same name, and begins with it."""
     return item.size > earlier.size and _digest(folder / item.key, earlier.size) == earlier.etag
 
 

@@ -16,10 +16,10 @@ from retable.settings.sources import FilesSource
 
 
 def close_outgrown(lake: Lake, source: FilesSource, window: Window, now: datetime) -> None:
-    """Close quarantined lines that this window landed again in full. It takes effect when the window is replayed.
+    """Close quarantined lines that this window landed again in full, by rows in `ops.actions`.
 
     The lines are from an object of an earlier window. The object of the same name in this window begins with all bytes
-    of the earlier object, and is longer.
+    of the earlier object, and is longer. The lines count as closed when this window is replayed.
     """
     grown = {item.key: item for item in window.objects}
     earlier = {

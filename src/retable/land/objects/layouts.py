@@ -1,4 +1,7 @@
-"""Turn the lines of an object into raw messages, each with the address that finds it again."""
+"""Convert the lines of an object (a file in a folder or bucket) to raw messages with an address.
+
+The address is a topic, a partition and an offset. It identifies the line in its source.
+"""
 
 import base64
 import binascii
@@ -17,14 +20,15 @@ from retable.settings.sources import FilesSource
 
 _BOM = b"\xef\xbb\xbf"
 LINES_PER_OBJECT = 1 << 40
-"""The offset of a line without an address: its number in the object, plus this value times the object's number."""
+"""The maximum number of lines of an object. If a line names no offset, its offset is its number in the object, plus
+this value times the object's number (`SourceObject.number`)."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Text = str | msgspec.UnsetType | None
 
 
 class DumpedRecord(msgspec.Struct, frozen=True):
-    """A Kafka record as one line of JSON; other fields are skipped."""
+    """A Kafka record that was dumped as one line of JSON. Fields with other names are ignored."""
 
     topic: Annotated[str, msgspec.Meta(min_length=1)]
     partition: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -44,13 +48,11 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 def read_messages(
     source: FilesSource, item: SourceObject, objects: Objects | None = None
 ) -> Iterator[RawMessage | None]:
-    """Yield the messages of an object in order, and None for an empty line that is not a message.
+    """Yield the messages of an object (`item`) in order, and None for an empty line that is not a message.
 
     `objects` are the objects of the source, if they are already open. A Spark worker must pass them, because it cannot
-    open them itself.
-
-    A line that cannot be read in the source's layout becomes a message with a problem. So every line and every byte
-    that the object still has is accounted for.
+    open them itself. A line that cannot be read in the source's layout becomes a message with a problem, so no line is
+    lost.
     """
     read = _read_dumped if source.layout == "kafka_dump" else _read_line
     bounds = ObjectLimits(source.max_unpacked, source.max_ratio, source.max_lines)
@@ -60,7 +62,7 @@ def read_messages(
 
 
 def own_partition(source: FilesSource) -> int:
-    """Return the partition number of lines that name no address: -1 in the layout `kafka_dump`, else 0."""
+    """Return the partition number of lines that name no partition: -1 in the layout `kafka_dump`, else 0."""
     return -1 if source.layout == "kafka_dump" else 0
 
 
@@ -102,7 +104,7 @@ def _check_names(text: bytes) -> None:
 def _object(pairs: list[tuple[str, object]]) -> None:
     for name, count in Counter(name for name, _ in pairs).items():
         if count > 1:
-            raise ValueError(f"the name {name[:100]!r} occurs twice in one object")
+            raise ValueError(f"the field name {name[:100]!r} occurs twice in one JSON object")
 
 
 def _raw_message(record: DumpedRecord) -> RawMessage:
@@ -124,7 +126,7 @@ def _raw_message(record: DumpedRecord) -> RawMessage:
 
 def _bytes(name: str, text: _Text, packed: _Text) -> bytes | msgspec.UnsetType | None:
     if text is not msgspec.UNSET and packed is not msgspec.UNSET:
-        raise ValueError(f"it has both {name} and {name}_base64; expected one of these fields")
+        raise ValueError(f"it has both {name} and {name}_base64; expected only one of these fields")
     if isinstance(packed, str):
         try:
             return base64.b64decode(packed, validate=True)

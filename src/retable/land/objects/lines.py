@@ -1,4 +1,4 @@
-"""Read the lines of a plain, gzip or zstd object in bounded memory, and report everything that is left out."""
+"""Read the lines of a plain, gzip or zstd object in bounded memory, and report every byte that is not read."""
 
 import gzip
 import io
@@ -17,7 +17,10 @@ _ZSTD_SLICE = 256
 
 @dataclass(frozen=True, slots=True)
 class ObjectLine:
-    """A line without its line end, numbered from 0; `problem` says why `value` is not the whole line."""
+    """A line of an object, without its line end. `number` is its number, from 0.
+
+    If `value` is not the whole line, `problem` says why; else it is None.
+    """
 
     number: int
     value: bytes
@@ -26,18 +29,19 @@ class ObjectLine:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """The point at which an object's content ends too early, with the reason."""
+    """Marks the point at which reading of an object's content stops too early. It comes instead of a block of bytes."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectLimits:
-    """The limits of one object: its unpacked bytes, its unpacked bytes for each packed byte, and its lines.
+    """The limits of one object, from the settings `max_unpacked`, `max_ratio` and `max_lines` of its source.
 
-    The ratio is only checked beyond the first GiB: Debezium JSON with schemas packs 600:1 with zstd. Beyond the first
-    100,000 lines, a packed object may have ten lines for each of its bytes: a message takes some seven bytes of zstd,
-    even if only its time differs from the previous message.
+    `unpacked` is the number of unpacked bytes, `ratio` the number of unpacked bytes for each packed byte. The ratio is
+    only checked beyond the first GiB: Debezium JSON with schemas packs 600:1 with zstd. Beyond the first 100,000 lines,
+    a packed object may have ten lines for each of its bytes: a message takes some seven bytes of zstd, even if only its
+    time differs from the previous message.
     """
 
     unpacked: int
@@ -54,11 +58,11 @@ class ObjectLimits:
         if not packed:
             return None
         if unpacked > self.unpacked:
-            return f"{size:,} bytes unpack to more than {self.unpacked:,} bytes; a greater max_unpacked allows more"
+            return f"its {size:,} bytes unpack to over {self.unpacked:,} bytes; a greater max_unpacked allows more"
         if unpacked > max(_FREE_BYTES, size * self.ratio):
-            return f"{size:,} bytes unpack to more than {self.ratio:,} times as many; a greater max_ratio allows more"
+            return f"its {size:,} bytes unpack to over {self.ratio:,} times as many; a greater max_ratio allows more"
         if lines > max(_FREE_LINES, size * 10):
-            return f"{size:,} packed bytes hold more than {max(_FREE_LINES, size * 10):,} lines: these are not messages"
+            return f"its {size:,} bytes unpack to over {max(_FREE_LINES, size * 10):,} lines: these are not messages"
         return None
 
 
@@ -66,7 +70,7 @@ _FREE_BYTES, _FREE_LINES = 1 << 30, 100_000
 
 
 def read_lines(content: Iterable[bytes | Damage], longest: int) -> Iterator[ObjectLine]:
-    """Yield the lines of content, split at LF or CRLF. Only the first `longest` bytes of a line are kept.
+    """Yield the lines of an object's content, split at LF or CRLF. Keep only the first `longest` bytes of a line.
 
     If a line is longer, or the content ends too early, the `problem` of the line says so.
     """
@@ -85,7 +89,10 @@ def read_lines(content: Iterable[bytes | Damage], longest: int) -> Iterator[Obje
 
 
 def read_content(file: BinaryIO, size: int, bounds: ObjectLimits) -> Iterator[bytes | Damage]:
-    """Yield the first `size` bytes of an object in blocks. They are unpacked if they begin like gzip or zstd."""
+    """Yield the first `size` bytes of an object in blocks, unpacked if they begin like gzip or zstd.
+
+    If the content is damaged or exceeds one of the limits `bounds`, yield a Damage, and end.
+    """
     limited = io.BufferedReader(_Limited(file, size), _BLOCK)
     head = limited.peek(4)[:4]
     if head.startswith(_GZIP):
@@ -116,7 +123,7 @@ def _gunzip(file: BinaryIO) -> Iterator[bytes | Damage]:
         try:
             yield from iter(lambda: unpacked.read1(_BLOCK), b"")
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            yield Damage(f"gzip: {error}")
+            yield Damage(f"its gzip data cannot be unpacked: {error}")
 
 
 def _unzstd(file: BinaryIO) -> Iterator[bytes | Damage]:
@@ -130,10 +137,10 @@ def _unzstd(file: BinaryIO) -> Iterator[bytes | Damage]:
                 yield frame.decompress(rest)
                 rest = frame.unused_data
     except zstandard.ZstdError as error:
-        yield Damage(f"zstd: {error}")
+        yield Damage(f"its zstd data cannot be unpacked: {error}")
         return
     if not frame.eof:
-        yield Damage("zstd: the last frame is cut off")
+        yield Damage("its last zstd frame is cut off")
 
 
 class _Limited(io.RawIOBase):
@@ -170,12 +177,17 @@ class _Pending:
         value = bytes(self.kept)
         line = ObjectLine(self.number, value.removesuffix(b"\r"))
         if self.length > self.longest:
-            problem = f"the line has {self.length} bytes, but max_message is {self.longest}: its end is cut off"
-            line = ObjectLine(self.number, value, f"{problem}; the line begins at byte {self.start} of the content")
+            problem = f"the line has {self.length} bytes, but max_message is {self.longest}, so its end is cut off"
+            line = ObjectLine(
+                self.number,
+                value,
+                f"{problem}; raise max_message and run `retable quarantine redecode` (the line begins at byte "
+                f"{self.start} of the content)",
+            )
         self.start += self.length + 1
         self.number, self.length, self.kept = self.number + 1, 0, bytearray()
         return line
 
     def cut(self, reason: str) -> ObjectLine:
         at = self.start + self.length
-        return ObjectLine(self.number, bytes(self.kept), f"the content ends after byte {at}: {reason}")
+        return ObjectLine(self.number, bytes(self.kept), f"reading ends after byte {at} of the content: {reason}")

@@ -15,22 +15,22 @@ from retable.settings.storage import Bucket
 
 
 class Objects(Protocol):
-    """The objects of a source; it is pickled to Spark's workers."""
+    """Access to the objects (files) of a source. It is pickled and sent to Spark's workers."""
 
     def list(self) -> list[FoundObject]:
-        """List the objects by name."""
+        """Return all objects of the source, sorted by name."""
         ...
 
     def check(self, items: Iterable[SourceObject]) -> None:
-        """Check that these objects are unchanged since they were recorded. PositionsLost names a changed object."""
+        """Raise PositionsLost if one of these objects is gone or has changed since it was recorded."""
         ...
 
     def open(self, item: SourceObject) -> AbstractContextManager[BinaryIO]:
-        """Open an object at its first byte. PositionsLost if it is not the recorded object, or changes."""
+        """Open a recorded object at its first byte. Raise PositionsLost if the object is gone or has changed."""
         ...
 
     def has_grown(self, item: SourceObject, earlier: SourceObject) -> bool:
-        """Return whether an object is longer than an earlier object of its name, and begins with all of its bytes."""
+        """Return whether the object `item` is longer than the object `earlier` of the same name, and begins with it."""
         ...
 
 

@@ -1,13 +1,14 @@
-"""Recognize auxiliary files of writers, next to their objects. These files do not belong to a source."""
+"""Recognize auxiliary files that writers make next to their objects. These files are not objects of a source."""
 
 _ENDINGS = (".tmp", ".crc", "._COPYING_")
 _NAMES = ("_temporary", "_SUCCESS")
 
 
 def is_unfinished(key: str) -> bool:
-    """Return whether a part of this path is hidden, or is a name that a writer renames or removes when it is done.
+    """Return whether an object name (`key`) belongs to an auxiliary file of a writer.
 
-    `.` and `..` are ordinary names, because an object name is not always a path.
+    It does if a part of the path is hidden (begins with a dot), or is a name that writers use for unfinished files. `.`
+    and `..` are ordinary names, because an object name is not always a path.
     """
     return any(map(_is_unfinished, key.split("/")))
 

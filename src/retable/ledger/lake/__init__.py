@@ -1,1 +1,1 @@
-"""The lake: its catalog, its files, its identity, and the meaning of their errors."""
+"""The lake (Retable's catalog and warehouse): open it, read and write its files, and translate its errors."""

@@ -64,7 +64,7 @@ class Lake:
     catalog: Catalog
 
     def find(self, name: str) -> Table | None:
-        """Load a table in its present state. Return None if it does not exist."""
+        """Load the table `name` (`namespace.table`) in its present state. Return None if it does not exist."""
         with explained(self.settings.lake):
             try:
                 return self.catalog.load_table(name)
@@ -74,14 +74,14 @@ class Lake:
                 raise damaged_metadata(error, name) from error
 
     def load(self, name: str) -> Table:
-        """Load a table in its present state. Raise NotFound if it does not exist."""
+        """Load the table `name` (`namespace.table`) in its present state. Raise NotFound if it does not exist."""
         table = self.find(name)
         if table is None:
             raise NotFound(f"the lake has no table {name}", table=name)
         return table
 
     def ensure(self, name: str, properties: Mapping[str, str] = _NONE) -> Table:
-        """Load a system table. If it is missing, create it with these additional `properties`, even if others do so."""
+        """Load a system table. If it is missing, create it, with these `properties` in addition to the usual ones."""
         table = self.find(name)
         if table is None:
             shape = system_table(name)
@@ -132,7 +132,7 @@ class Lake:
             return self.find(name)
 
     def new_location(self, layer: str) -> str:
-        """Return a location for a new table. It is unique, and does not contain the table's name."""
+        """Return a unique location for a new table of a layer, such as `silver`, without the table's name in it."""
         return f"{self.settings.lake.warehouse}/{layer}/{uuid.uuid4()}"
 
     def _create(self, name: str, shape: SystemTable, properties: Mapping[str, str]) -> None:
@@ -226,7 +226,7 @@ def check_newest(lake: Lake) -> None:
 
 
 def check_writable(lake: Lake) -> None:
-    """Raise CatalogMismatch if `check_newest` fails, or if the lake has an older layout than this Retable writes."""
+    """Raise CatalogMismatch if `check_newest` fails, or if the lake's layout (form of its tables) is an older one."""
     behind, recorded = _compare(lake)
     _check_newest(lake, behind)
     if (layout := _layout(lake, recorded)) < LAYOUT:
@@ -234,7 +234,7 @@ def check_writable(lake: Lake) -> None:
 
 
 def layout_of(lake: Lake) -> int:
-    """Return the layout version that all tables of a lake have. A new lake has the present version."""
+    """Return the layout version of a lake: the form of its tables. A new lake has the present version."""
     with explained(lake.settings.lake):
         table = _load_record(lake)
     return _layout(lake, None if table is None else record_of(table))

@@ -1,4 +1,6 @@
-"""Write data files with page checksums, and verify the checksums on reading, so a damaged page raises an error.
+"""Write data files with checksums of their Parquet pages, and verify the checksums when the files are read.
+
+A damaged page then raises DamagedFile instead of giving wrong rows.
 
 pyiceberg has no options for this. So this module patches pyiceberg, for all reads and writes through it
 (docs/decisions/2026-11-24-checksums-of-pages.md). Footers and page headers have no checksum.
@@ -159,7 +161,7 @@ def _metadata_named(read: Callable[..., TableMetadata]) -> Callable[..., TableMe
             try:
                 return read(input_file, *args, **options)
             except (ValueError, ValidationError) as error:
-                raise damaged_file(path, "it is not the metadata of a table") from error
+                raise damaged_file(path, "its content is not the metadata of an Iceberg table") from error
 
     return read_named
 

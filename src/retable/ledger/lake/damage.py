@@ -11,12 +11,12 @@ def damaged_file(path: str, said: str) -> DamagedFile:
 
 
 def check_rows(path: str, found: int, recorded: int) -> None:
-    """Raise DamagedFile if a reader found fewer or more rows in a file than were written.
+    """Raise DamagedFile if a reader found fewer or more rows in a file (`found`) than were written (`recorded`).
 
     A damaged page header can make a reader skip the page without an error.
     """
     if found != recorded:
-        raise damaged_file(path, f"it has {found} of its {recorded} rows")
+        raise damaged_file(path, f"it has {found} rows, but {recorded} rows were written")
 
 
 def missing_file(path: str) -> DamagedFile:

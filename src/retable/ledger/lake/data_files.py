@@ -1,4 +1,4 @@
-"""Read and write the data files of a system table on Spark's workers, in Python, and commit the files together.
+"""Read and write data files of a system table (bronze, silver, …) in Python on Spark's workers, and commit the files.
 
 Spark's own reader and writer would move each row into the JVM and back. That costs several times as much as decoding
 (docs/internals/performance.md).
@@ -43,7 +43,7 @@ _SAME = re.compile(r"/same-([0-9a-f]{16})-[^/]*\Z")
 class FileReader:
     """Reads some columns of the data files of one system table. It can be pickled and sent to another machine.
 
-    `columns` are names of top-level columns.
+    `columns` are the names of the top-level columns to read.
     """
 
     io: FileIO
@@ -117,7 +117,7 @@ class _Task(WriteTask):
 
 
 def stands_for_others(path: str) -> bool:
-    """Return whether a data file replaced other files with the same rows; their digest is then in its name."""
+    """Return whether a data file replaced other files with the same rows. `path` then has the digest of those files."""
     return _SAME.search(path) is not None
 
 
@@ -148,7 +148,7 @@ def for_workers(io: FileIO, location: str) -> FileIO:
 
 
 def standing_files(lake: Lake, table: Table, values: Mapping[str, str]) -> list[FileScanTask]:
-    """Return the current data files with these values, by column, in the table's partition columns."""
+    """Return the current data files of a table whose partition columns have these `values`, given by column."""
     with explained(lake.settings.lake):
         return list(table.scan(row_filter=_having(values)).plan_files())
 

@@ -279,7 +279,7 @@ def _translate_aws(lake: LakeSettings, failure: Exception) -> RetableError | Non
     text = f"{type(failure).__name__}: {failure}"
     if remedy := _remedy(_STORE, text):
         return EnvironmentFault(f"the catalog {lake.catalog}: {remedy}")
-    return _away(lake, text) if _AWAY.search(text) else EnvironmentFault(f"the catalog {lake.catalog}: {text}")
+    return _away(lake, text) if _AWAY.search(text) else EnvironmentFault(f"the catalog {lake.catalog} reports: {text}")
 
 
 def _remedy(remedies: dict[str, str], text: str) -> str | None:
@@ -327,7 +327,7 @@ def _database_fault(lake: LakeSettings, name: str, what: str) -> RetableError:
         return Unavailable(
             f"the catalog {lake.catalog} is busy: another process kept it locked for {BUSY_SECONDS} s; try again"
         )
-    remedy = next((text for code, text in _SQLITE.items() if name.startswith(code)), f"SQLite says: {what}")
+    remedy = next((text for code, text in _SQLITE.items() if name.startswith(code)), f"SQLite reports: {what}")
     return EnvironmentFault(f"the catalog {lake.catalog}: {remedy}", sqlite=name)
 
 
@@ -336,4 +336,4 @@ def _postgres_fault(lake: LakeSettings, what: str) -> RetableError:
         return EnvironmentFault(f"the catalog {lake.catalog}: {remedy}")
     if _AWAY.search(what):
         return _away(lake, what.strip())
-    return EnvironmentFault(f"the catalog {lake.catalog}: PostgreSQL says: {what.strip()}")
+    return EnvironmentFault(f"the catalog {lake.catalog}: PostgreSQL reports: {what.strip()}; see its log")

@@ -101,7 +101,7 @@ def new_record(lake: LakeSettings, run: int = 0) -> LakeRecord:
 
 
 def to_properties(record: LakeRecord) -> dict[str, str]:
-    """Return the table properties that represent a record in the catalog."""
+    """Return the properties of the table `ops.lake` that represent a record in the catalog."""
     return {
         _ID: record.id,
         _LAYOUT: str(record.layout),
@@ -114,9 +114,9 @@ def to_properties(record: LakeRecord) -> dict[str, str]:
 def count_run(load: Callable[[], Table], above: int = 0) -> LakeRecord:
     """Record a new run number in the catalog, and return the record with it. The number is higher than `above`.
 
-    `load` loads the table with the record. Each number is a separate property, and the highest number counts. So a slow
-    writer cannot undo a higher number of another writer, with any kind of catalog. Raise ConflictError if other runs
-    take numbers first, twenty times.
+    `load` loads the table `ops.lake`, which has the record. Each number is a separate property, and the highest number
+    counts. So a slow writer cannot undo a higher number of another writer, with any kind of catalog. Raise
+    ConflictError if other runs take numbers first, twenty times.
     """
     for _ in range(_ATTEMPTS):
         table = load()
@@ -125,7 +125,7 @@ def count_run(load: Callable[[], Table], above: int = 0) -> LakeRecord:
         old = [name for name in table.properties if _is_old(name, number)]
         if _changed(table, {f"{_RUN}{number}": "begun"}, old):
             return replace(record, run=number)
-    raise ConflictError(f"the run got no number: other runs took their numbers first, {_ATTEMPTS} times; try again")
+    raise ConflictError(f"this run could not start: other runs started first, {_ATTEMPTS} times; try again")
 
 
 def set_layout(load: Callable[[], Table]) -> None:
@@ -164,8 +164,9 @@ def compare(
 ) -> int:
     """Return by how many runs the catalog is older than the warehouse: 0 in a healthy lake, or without records.
 
-    `warehouse` and `catalog` are the two records; None if there is no record. The caller must call `check_place` first.
-    Raise CatalogMismatch if catalog and warehouse do not belong together, or one of them is lost.
+    `warehouse` and `catalog` are the records from the warehouse and from the catalog; None if there is no record. The
+    caller must call `check_place` first. Raise CatalogMismatch if catalog and warehouse do not belong together, or one
+    of them is lost.
     """
     here = str(lake.warehouse)
     if warehouse is None:
@@ -193,7 +194,7 @@ def compare(
     if catalog.id != warehouse.id:
         raise CatalogMismatch(
             f"the catalog {lake.catalog} belongs to another lake ({catalog.id}) than the warehouse {here} "
-            f"({warehouse.id}); correct `[lake]` of the settings"
+            f"({warehouse.id}); correct `catalog` or `warehouse` in `[lake]` of the settings"
         )
     return max(0, warehouse.run - catalog.run)
 
@@ -215,7 +216,7 @@ def too_old(lake: LakeSettings, layout: int) -> str:
 
 
 def is_same_place(one: str, other: str) -> bool:
-    """Return whether two addresses mean the same folder (also if the paths differ) or the same prefix of a bucket."""
+    """Return whether two addresses name the same folder, perhaps by different paths, or the same prefix of a bucket."""
     if one == other:
         return True
     try:
@@ -225,7 +226,7 @@ def is_same_place(one: str, other: str) -> bool:
 
 
 def check_place(record: LakeRecord, here: str) -> None:
-    """Check the warehouse's record of the warehouse at the address `here`.
+    """Check that a warehouse's record fits this Retable and the present address of the warehouse, `here`.
 
     Raise CatalogMismatch if the record names another address, or a newer layout than this Retable supports.
     """

@@ -47,7 +47,7 @@ _keeping = Lock()
 
 
 def planned(table: Table, condition: BooleanExpression) -> list[tuple[FileScanTask, int]]:
-    """Return the files that a scan of a table reads, each with the sequence number of its commit, oldest first."""
+    """Return the files that may have rows for a condition, each with the number of its commit, oldest first."""
     snapshot, numbers = table.current_snapshot(), dict[str, int]()
     if snapshot is None:
         return []
@@ -122,7 +122,7 @@ def _columns_of(schema: pa.Schema) -> list[_Column]:
 
 
 def numbered(rows: pa.Table, commit: int) -> pa.Table:
-    """Return the rows of a file with the column `committed` filled: a row without a commit gets that of the file."""
+    """Fill the column `committed` of a file's rows, and return the rows. `commit` is for rows without a number."""
     if COMMITTED not in rows.column_names:
         return rows.append_column(COMMITTED, pa.array([commit] * rows.num_rows, pa.int64()))
     at = rows.column_names.index(COMMITTED)

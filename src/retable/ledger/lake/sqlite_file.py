@@ -22,7 +22,7 @@ def address_to_read(file: Path) -> str | None:
     if not file.exists():
         return None
     if file.is_dir():
-        raise EnvironmentFault(f"the catalog {file} cannot be opened: it is a folder; correct `[lake] catalog`")
+        raise EnvironmentFault(f"the catalog {file} cannot be opened: it is a folder; name a file in `[lake] catalog`")
     address = f"file:{quote(str(file))}?mode=ro"
     if not _is_writable(file):
         log = Path(f"{file}-wal")

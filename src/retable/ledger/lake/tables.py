@@ -12,7 +12,7 @@ from retable.ledger.lake.identity import LAYOUT
 from retable.ledger.lake.warehouse import LAKE_TABLE
 
 LAYOUT_PROPERTY = "retable.layout"
-"""The property of a table of ops that names the layout version of its rows."""
+"""The property of an ops table with its layout version: a number that Retable raises when the form of rows changes."""
 
 COMMITTED = "committed"
 """The column of an ops table with the sequence number of the commit that added the row. If it is null, the row was

@@ -1,4 +1,4 @@
-"""Read and write the files of a warehouse without a catalog. The warehouse is a local folder or a bucket."""
+"""Read and write files of a warehouse without a catalog. The warehouse is a local folder or a bucket prefix."""
 
 import os
 import re
@@ -24,7 +24,7 @@ NAME_PROPERTY = "retable.name"
 """The table property with the name of the table. With it, a lost catalog can be made again from the warehouse."""
 
 LAKE_TABLE = "ops.lake"
-"""The name of the table with the catalog's record of the lake. It has no rows; the record is in its properties."""
+"""The table with the catalog's record of the lake (`LakeRecord`). It has no rows; the record is in its properties."""
 
 LAYERS = ("ops", "bronze", "silver", "statements", "quarantine", "gold")
 """The folders of a warehouse. Each has one folder for each of its tables, named by a UUID and not by the table."""
@@ -34,7 +34,7 @@ _METADATA = re.compile(r"v?(\d+)(-[^/]*)?\.metadata\.json(\.gz)?|v?(\d+)(-[^/]*)
 
 @dataclass(frozen=True, slots=True)
 class MetadataFile:
-    """A metadata file of a table. `version` is the number in its name; it increases by one with each commit."""
+    """A metadata file of a table. `version` is the number in the file name. Each commit increases it by one."""
 
     address: str
     version: int
@@ -49,7 +49,10 @@ class TableFolder:
 
     @property
     def newest(self) -> tuple[MetadataFile, ...]:
-        """The metadata files of the highest version: several if two writers wrote it, and only one committed."""
+        """The metadata files with the highest version.
+
+        There are several if several writers wrote this version at the same time. Only one of them has committed.
+        """
         return tuple(file for file in self.metadata if file.version == self.metadata[0].version)
 
 
@@ -68,7 +71,7 @@ class Warehouse:
         self._files = self.io.fs_by_scheme(scheme, host)
 
     def has(self, address: str) -> bool:
-        """Return whether a file or folder with this address is inside this warehouse."""
+        """Return whether an address is below the folder of this warehouse. No file is looked up."""
         return plain_path(address).startswith(f"{self._root.rstrip('/')}/")
 
     def read(self, name: str) -> bytes | None:
@@ -130,7 +133,7 @@ class Warehouse:
         return True
 
     def remove(self, path: str) -> None:
-        """Remove a file by its path in the storage."""
+        """Remove a file. `path` is its path in the storage, as from `files`."""
         self._files.delete_file(path)
 
     def metadata(self, file: MetadataFile) -> TableMetadata | None:

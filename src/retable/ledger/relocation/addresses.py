@@ -25,10 +25,10 @@ class Move:
 
     @classmethod
     def of(cls, old: str, new: str, inside: str) -> Self:
-        """Make a move, and check it. `inside` is the address of any file under the new folder.
+        """Return a checked move. `inside` is the address of any file under the new folder.
 
-        Raise InvalidSetting if `inside` is not under the new folder. Also raise it if one folder contains the other,
-        and an address could therefore belong to the old or to the new folder.
+        Raise InvalidSetting if `inside` is not under the new folder. Also raise it if one of the folders contains the
+        other folder, so that an address could belong to either folder.
         """
         move = cls(old.rstrip("/"), new.rstrip("/"))
         if not move.has_arrived(inside):

@@ -45,7 +45,9 @@ class _Container:
             count, size = _read_long(self._stream), _read_long(self._stream)
             yield count, self._take(size)
             if self._take(_SYNC) != self.mark:
-                raise ValueError("a block does not have the length that it declares")
+                raise ValueError(
+                    "a block of the Avro file does not have the length that it declares: the file is damaged"
+                )
 
     def read(self, count: int, stored: bytes) -> list[AvroRecord]:
         stream = io.BytesIO(_long(count) + self._plain(stored) + _END)
@@ -69,7 +71,7 @@ class _Container:
     def _take(self, size: int) -> bytes:
         data = self._stream.read(size)
         if size < 0 or len(data) != size:
-            raise ValueError("it ends too early")
+            raise ValueError("the file ends too early")
         return data
 
 

@@ -14,18 +14,19 @@ _PUFFIN, _TAIL = b"PFA1", 12
 
 
 def move_vectors(data: bytes, move: Move) -> bytes:
-    """Return the bytes of a Puffin file with rewritten addresses. The addresses are in the footer.
+    """Return the bytes of a Puffin file (deletion vectors) with rewritten addresses. `data` is its present content.
 
-    The deletion vectors keep their offsets in the file. The footer is `PFA1`, JSON, the length of the JSON, four bytes
-    of flags, `PFA1` (Iceberg's Puffin specification). Raise ValueError if it is not a valid or supported Puffin file.
+    The addresses are in the footer. The deletion vectors keep their offsets in the file. The footer is `PFA1`, JSON,
+    the length of the JSON, four bytes of flags, `PFA1` (Iceberg's Puffin specification). Raise ValueError if it is not
+    a valid or supported Puffin file.
     """
     if data[:4] != _PUFFIN or data[-4:] != _PUFFIN:
         raise ValueError("it is not a Puffin file")
     if data[-8] & 1:
-        raise ValueError("its footer is compressed")
+        raise ValueError("its footer is compressed, and Retable reads only uncompressed footers")
     start = len(data) - _TAIL - int.from_bytes(data[-_TAIL:-8], "little")
     if data[start - 4 : start] != _PUFFIN:
-        raise ValueError("its footer does not have the length that it declares")
+        raise ValueError("its footer does not have the length that the file declares")
     footer = json.loads(data[start:-_TAIL])
     is_moved = False
     for blob in footer["blobs"]:
@@ -40,7 +41,10 @@ def move_vectors(data: bytes, move: Move) -> bytes:
 
 
 def move_positions(data: bytes, move: Move) -> bytes:
-    """Return the bytes of a Parquet file of position deletes with rewritten addresses; `data` if none changed."""
+    """Return the bytes of a Parquet file of position deletes with rewritten addresses.
+
+    `data` is its present content. It is returned if no address changes.
+    """
     source = pq.ParquetFile(pa.BufferReader(data))
     schema = source.schema_arrow
     column = next(at for at, field in enumerate(schema) if _field_id(field) == _FILE_PATH)

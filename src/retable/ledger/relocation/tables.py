@@ -202,7 +202,7 @@ def _read_document(io: FileIO, path: str) -> dict[str, Any]:
 def _parse(data: bytes) -> dict[str, Any]:
     document = json.loads(gzip.decompress(data) if data.startswith(_GZIP) else data)
     if not isinstance(document, dict) or not isinstance(document.get("location"), str):
-        raise ValueError("it is not the metadata of a table")
+        raise ValueError("its content is not the metadata of an Iceberg table")
     return document
 
 

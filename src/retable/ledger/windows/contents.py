@@ -44,8 +44,8 @@ def window_contents(
 ) -> dict[str, str]:
     """Return a digest of the content in silver by window (`silver_files`), also for windows before the horizon.
 
-    Retention dropped files of such windows. They get the digest with which they were replayed. `replayed` has this
-    digest by window.
+    The horizon is the oldest window that silver has in full: retention dropped files of earlier windows. These windows
+    get the digest with which they were replayed. `replayed` has this digest by window.
     """
     horizon = kept_from(lake, "silver", source)
     gone = {name: content for name, content in replayed.items() if content and is_dropped(name, horizon)}

@@ -20,9 +20,9 @@ _CLOCKS_APART = timedelta(hours=1)
 class FoundObject:
     """An object that the folder or bucket of a `files` source contains.
 
-    `modified` is the modification time that the writer set. `changed` is the time of the last change in the storage.
-    `etag` is a function that reads the first `size` bytes and returns their digest. If the same key has another etag,
-    it is another object.
+    `key` is its name in the folder or bucket. `modified` is the modification time that the writer set. `changed` is the
+    time of the last change in the storage. `etag` is a function that returns a digest of the first `size` bytes. If the
+    same key has another etag, it is another object.
     """
 
     key: str
@@ -46,7 +46,8 @@ def plan_windows(
     `recorded` must contain, in order: the windows that have an object with the name of a found object, the last window
     that has any object, and the last window. A window takes all objects that no window has yet and whose time is before
     the end of the window. So an object that arrives late goes into a later window. The first window contains the time
-    of the earliest object, or the `start` in the settings. Raise InvalidSetting if the settings do not fit.
+    of the earliest object, or the `start` in the settings. `now` becomes the `recorded_at` of the windows. Raise
+    InvalidSetting if the setting `every` was changed, an object name has no valid hour, or there are too many windows.
     """
     waiting = _waiting(source, recorded, found)
     begin = _begin(source, recorded, waiting)
@@ -146,7 +147,7 @@ def count_windows(source: SourceSettings, begin: datetime, due: datetime, becaus
     if count > _MOST_WINDOWS:
         raise InvalidSetting(
             f"the source {source.name} would begin at {begin:%Y-%m-%dT%H:%MZ}{because}, and get {count} windows, which "
-            f"is too many; set sources.{source.name}.start to the time of its first message"
+            f"is more than {_MOST_WINDOWS:,}; set sources.{source.name}.start to the time of its first message"
         )
     return count
 

@@ -10,7 +10,7 @@ from retable.model.window import PartitionRange, Window
 from retable.settings.sources import KafkaSource
 
 PartitionAddress = tuple[str, int]
-"""A topic and a partition."""
+"""A Kafka partition: the name of its topic, and its number."""
 
 _FIRST_YEAR = datetime(2000, 1, 1, tzinfo=UTC)
 """A message with an earlier timestamp, such as 1970-01-01, is a producer's mistake. It does not show when a source
@@ -37,7 +37,7 @@ class FoundPartition:
 
 @dataclass(frozen=True, slots=True)
 class Stamped:
-    """The offset of a message (`position`), and the timestamp that the broker gives the message (`time`)."""
+    """A message that a search by time found: its offset (`position`), and its timestamp from the broker (`time`)."""
 
     position: int
     time: datetime
@@ -67,8 +67,8 @@ def plan_ranges(
     `recorded` must contain, in order, the last window of each partition, and the last window. If a window is recorded
     less than twice `delay` after its end, it takes all messages up to the present end of each partition. If it is
     recorded later, it takes the messages before the first message whose timestamp is `delay` after the end of the
-    window. Without such a message it also takes all messages. Raise PositionsLost if messages that no window has are
-    gone.
+    window. Without such a message it also takes all messages. Raise PositionsLost if the brokers deleted messages that
+    no window has.
     """
     known = {each.address: each for window in recorded for each in window.ranges}
     _check_there(source, known, log)

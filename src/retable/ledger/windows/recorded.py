@@ -28,9 +28,10 @@ class RecordedItems:
     end: datetime | None
 
     def unsure(self, found: Sequence[FoundObject]) -> tuple[list[FoundObject], set[int]]:
-        """Return the found objects that are possibly not recorded, and the numbers of the windows needed to decide.
+        """Return the found objects that may not be recorded, and the numbers of the windows that the caller must read.
 
-        All other found objects are recorded and unchanged.
+        With these windows, the caller decides whether the objects are recorded. All other found objects are recorded,
+        and have not changed.
         """
         newest_first = self.items[::-1]
         at = pc.index_in(pa.array([item.key for item in found], pa.string()), value_set=newest_first["key"])
@@ -43,7 +44,7 @@ class RecordedItems:
         return unsure, self._ends() | self.with_keys({item.key for item in unsure})
 
     def with_keys(self, keys: Collection[str]) -> set[int]:
-        """Return the numbers of the windows that have an object with one of these names."""
+        """Return the numbers of the windows that have an object with one of these names (`keys`)."""
         found = pc.is_in(self.items["key"], value_set=pa.array(keys, pa.string()))
         return {*self.items["ordinal"].filter(found).to_pylist()}
 

@@ -102,9 +102,9 @@ def find_window(lake: Lake, source: str, name: str) -> Window:
 
 
 def as_recorded(source: _Settings, window: Window) -> _Settings:
-    """Return the settings of a source with the source epoch that was set when a window was recorded.
+    """Return the settings of a source with the setting `source_epoch` as it was when a window was recorded.
 
-    The epoch in `source` may have been raised since.
+    The `source_epoch` in `source` may have been raised since.
     """
     epoch = window.ranges[0].epoch if window.ranges else window.epoch
     return source if epoch is None else source.model_copy(update={"source_epoch": epoch})
@@ -117,8 +117,8 @@ def record_windows(
 
     A window that begins after `now` is not recorded, because its content has not arrived. If the settings pause the
     source, no window is recorded. `inspect` returns what the source contains; it is called only if a window is missing.
-    If two processes record at the same time, one of them commits; the other then reads the recorded windows and plans
-    again. Raise ConflictError if other processes commit first, twenty times.
+    If two processes record at the same time, one process commits, and the other process then plans again. Raise
+    ConflictError if other processes commit first, twenty times.
     """
     lake.ensure(_TABLE)
     due = min(until, now)

@@ -41,10 +41,11 @@ _HINT = "; correct that row, or say how the file is written: --delimiter, --enco
 
 @dataclass(frozen=True, slots=True)
 class CsvForm:
-    """How a CSV file is written. `null` is the text that means null, outside quotes.
+    """How a CSV file is written. A value outside quotes that equals the text `null` is read as null.
 
     If `delimiter` is None, it is a tab for .tsv files and a comma for all other files. The two characters `\\t` mean a
-    tab. InvalidSetting if the delimiter is not one possible character, or if the encoding is unknown.
+    tab. InvalidSetting if the delimiter is not one ASCII character, is a quote or line end, or if Python does not know
+    the encoding.
     """
 
     delimiter: str | None = None
@@ -58,7 +59,8 @@ class CsvForm:
             len(declared) != 1 or not declared.isascii() or declared in f"{self.quote}\r\n"
         ):
             raise InvalidSetting(
-                rf"--delimiter {declared!r} is not possible; give one ASCII character, but no quote; write a tab as \t"
+                rf"--delimiter {declared!r} is not a valid delimiter; give one ASCII character that is not a quote or "
+                r"line end; write a tab as \t"
             )
         try:
             "".encode(self.encoding)
@@ -66,7 +68,7 @@ class CsvForm:
             raise InvalidSetting(f"--encoding {self.encoding!r} is not known; give utf8, latin1 or gb18030") from None
 
     def of(self, file: Path) -> "CsvForm":
-        """Return the form of one file, in which `delimiter` is set."""
+        """Return the form for `file`, with `delimiter` set to the character that this file uses."""
         usual = _TAB if file.name.endswith((".tsv", ".tsv.gz")) else _COMMA
         declared = self.delimiter or usual
         return replace(self, delimiter=_TAB if declared == _SPELLED_TAB else declared)
@@ -74,12 +76,12 @@ class CsvForm:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A full copy of a table. `batches` yields its rows, always in the same order.
+    """A full copy of a table, to read in batches. Calling `batches` yields the rows, always in the same order.
 
     `origin` is the path or address of the copy, and `digest` identifies its contents. `types` has the gold type of each
     column. A type is None if the values are text, which is then read with the type of the gold table's column.
-    `behind` yields the rows after a row, which is given as a JSON object. It is None if the copy can only be read from
-    its beginning.
+    Calling `behind` with a row (its columns and values) yields only the rows after that row. `behind` is None if the
+    copy can only be read from its beginning.
     """
 
     origin: str
@@ -101,7 +103,11 @@ def open_copy(origin: str, form: CsvForm) -> Copy:
             return _iceberg(path)
         files = _files(path)
         if not files or not all(file.exists() for file in files):
-            raise NotFound(f"{origin} holds no files", path=origin)
+            raise NotFound(
+                f"there are no files at {origin}; give a Parquet or CSV file, a folder of such files, or Iceberg's "
+                f".metadata.json",
+                path=origin,
+            )
         kinds = {_kind_of(file) for file in files}
         if len(kinds) > 1:
             raise InvalidSetting(
@@ -236,7 +242,10 @@ def _cast(batch: pa.RecordBatch, declared: Mapping[str, tuple[pa.DataType, GoldT
         try:
             columns.append(column.cast(declared[name][0]))
         except pa.ArrowInvalid as error:
-            raise InvalidSetting(f"column {name!r} does not fit {declared[name][1]} exactly: {error}") from error
+            raise InvalidSetting(
+                f"column {name!r} of the copy has a value that gold's type {declared[name][1]} cannot hold exactly: "
+                f"{error}"
+            ) from error
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
@@ -254,7 +263,8 @@ def _declared_type(field: pa.Field) -> tuple[pa.DataType, GoldType]:
         if test(kind):
             return cast, gold
     raise InvalidSetting(
-        f"column {field.name!r} has the type {kind}, which gold does not have; write the copy without this column"
+        f"column {field.name!r} of the copy has the type {kind}, which no gold column can have; write the copy without "
+        f"this column"
     )
 
 

@@ -89,14 +89,15 @@ class _Table:
 def open_table(address: str, password: str | None, name: TableName) -> tuple[Copy, Schema, tuple[str, ...]]:
     """Open a table of a database as a full copy. Return the copy, the schema of the database, and the key columns.
 
-    InvalidSetting if the table cannot be read in ranges of its key: it has no key, or the key has a float, or an ENUM
-    or SET of MySQL. NotFound if there is no such table. ConflictError if the database cannot be reached, now or while
-    rows are read.
+    `password` is None if none is given. InvalidSetting if the table cannot be read in ranges of its key: it has no
+    primary key, or a key column is a float, or an ENUM or SET of MySQL. NotFound if there is no such table.
+    ConflictError if the database cannot be reached, now or while rows are read.
     """
     url = read_address(address, password)
     if url.get_backend_name() not in _SESSION:
         raise InvalidSetting(
-            f"tables of {url.get_backend_name()} cannot be read as a copy; dump {name} into files instead"
+            f"Retable cannot copy tables from a running {url.get_backend_name()} database; dump {name} into Parquet or "
+            f"CSV files, and give these files"
         )
     schema = read_database(address, password)
     found = _find(schema, name, address)
@@ -125,13 +126,17 @@ def _find(schema: Schema, name: TableName, address: str) -> TableName:
     if len(same) == 1:
         return same[0]
     known = {str(each): each for each in schema.tables}
-    raise NotFound(f"{address} has {len(same) or 'no'} tables {name.table}{nearest(str(name), known)}", table=str(name))
+    raise NotFound(
+        f"{address} has {len(same) or 'no'} tables with the name {name.table}{nearest(str(name), known)}",
+        table=str(name),
+    )
 
 
 def _table(url: sa.URL, address: str, name: TableName, specs: Sequence[ColumnSpec], keys: Sequence[str]) -> _Table:
     if not keys:
         raise InvalidSetting(
-            f"{name} has no primary key, so its rows cannot be read in ranges; dump it at one position into files"
+            f"{name} has no primary key, so its rows cannot be read in ranges of the key; dump the table at one log "
+            f"position into files, and give these files"
         )
     system = url.get_backend_name()
     quote = _quote(system)
@@ -139,12 +144,14 @@ def _table(url: sa.URL, address: str, name: TableName, specs: Sequence[ColumnSpe
     places = tuple(next(at for at, spec in enumerate(specs) if spec.name.lower() == key.lower()) for key in keys)
     if unordered := [columns[at].name for at in places if columns[at].gold.kind in _NO_ORDER]:
         raise InvalidSetting(
-            f"{name}: floats cannot be ordered, and its key has the float {unordered[0]}; dump the table into files"
+            f"{name} cannot be read in ranges of its key, because the key column {unordered[0]} is a float; dump the "
+            f"table into files, and give these files"
         )
     if system == "mysql" and (other := [specs[at] for at in places if _word(specs[at]) in _OTHER_ORDER]):
         raise InvalidSetting(
-            f"{name}: its key column {other[0].name} is {other[0].source_type}, which MySQL orders by number but "
-            "compares as text; dump the table into files"
+            f"{name} cannot be read in ranges of its key: MySQL orders the key column {other[0].name} "
+            f"({other[0].source_type}) by number but compares it as text; dump the table into files, and give these "
+            f"files"
         )
     home = name.schema or name.database
     return _Table(

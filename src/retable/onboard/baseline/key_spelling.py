@@ -1,4 +1,7 @@
-"""Decides whether messages write key values in the same way as a full copy, so that both get the same key hash."""
+"""Decides whether messages write key values with the same characters as a full copy.
+
+Only then do a row of the copy and a message about the row get the same key hash.
+"""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -16,11 +19,11 @@ _OF_COPIES: Mapping[str, Spelling] = {"int": "digits", "long": "digits", "string
 
 
 def spelling_of(source_type: str | None, gold: GoldType | None, system: str) -> Spelling | None:
-    """Return how messages write the values of a column: as `digits` or as `text`. None if message writers may differ.
+    """Return how messages write the values of a column: as `digits` or as `text`. None if this is not certain.
 
-    The source type decides. Of the gold type alone it is not known: a number may be written in base64, with leading
-    zeros or as bits, and a text may be a time in microseconds. If `source_type` is None, the messages themselves
-    showed the gold type, and whole numbers are `digits`. `system` is the database system, as `mysql`.
+    The column's type in the source decides. The gold type alone is not enough: a number may be written in base64, with
+    leading zeros or as bits, and a text may be a time in microseconds. If `source_type` is None, the gold type came
+    from the messages themselves, and whole numbers are `digits`. `system` is the database system, as `mysql`.
     """
     if gold is None:
         return None
@@ -35,7 +38,7 @@ def spelling_of(source_type: str | None, gold: GoldType | None, system: str) -> 
 
 
 def spelling_in_copy(gold: GoldType | None) -> Spelling | None:
-    """Return how a full copy writes values of this gold type. None if neither as digits nor as text of a known type."""
+    """Return how a full copy writes values of this gold type: as `digits` or as `text`. None for all other types."""
     return None if gold is None else _OF_COPIES.get(gold.kind)
 
 
@@ -46,9 +49,10 @@ def spellings(
     imported: Import | None,
     system: str,
 ) -> tuple[Spelling | None, ...]:
-    """Return how messages write each key column; None for a column if this is not known.
+    """Return how messages write the values of each key column; None for a column if this is not known.
 
-    The gold table's `state` decides, or else the `imported` schema. Columns that the setting `types` names have None.
+    The types in the gold table's `state` decide, or else the types in the `imported` schema. `types` is the setting
+    `types`: columns that it names get None. `system` is the database system, as `mysql`.
     """
     known: dict[str, Spelling | None] = {}
     if imported is not None:

@@ -1,4 +1,5 @@
-"""Writes a full copy of a table to silver, in pieces. Replay uses the rows only after the last piece is written."""
+"""Writes a full copy of a table to silver, in pieces of many rows. Replay uses the rows only after the last piece is
+written."""
 
 import json
 import uuid
@@ -31,22 +32,23 @@ from retable.settings.sources import SourceSettings
 from retable.values.baseline_encoding import baseline_wire
 
 PIECE_ROWS = 200_000
-"""The number of rows of one piece. A replay holds one piece in memory at once."""
+"""The number of rows in one piece of a full copy. A replay holds one piece in memory at a time."""
 
 _BEHIND = 2**62
 _APART = 2**40
-"""The distance in `lo` between two copies of a table at the same position. No copy has more rows."""
+"""The distance in `lo` (the last number of a position) between two copies of a table at the same position. No copy has
+more rows."""
 
 _NAME = "baseline"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The table that starts from a full copy, and the position of the copy in the source's order.
+    """The table that starts from a full copy, and the position of the copy in the source's log.
 
     `part` is the Kafka partition (topic and number) of the position; it is None if positions compare in the whole
-    source. `spellings` says how messages write each of `keys` (`key_spelling`). `nth` is the number of earlier copies
-    of this table at this position.
+    source. `keys` are the key columns, and `spellings` says how messages write each of them (`key_spelling`). `nth` is
+    the number of earlier copies of this table at this position.
     """
 
     source: str
@@ -60,17 +62,18 @@ class Target:
 
     @property
     def start(self) -> Sequence:
-        """The position of the table's start. It is after all changes of the same `hi`, and after earlier copies."""
+        """The position at which the table starts: after all changes with the same `hi`, and after earlier copies."""
         return Sequence(self.position.epoch, self.position.hi, _BEHIND + self.nth * _APART)
 
 
 def land_baseline(
     lake: Lake, target: Target, copy: Copy, now: datetime, step: Callable[[str], None], most: int = PIECE_ROWS
 ) -> list[BaselineRow]:
-    """Write the rows of a copy to silver, in pieces of `most` rows, and return the records of the pieces in order.
+    """Write the rows of a copy to silver, in pieces of `most` rows, and return the ledger's rows about all pieces.
 
-    Pieces that an interrupted call wrote are kept. Replay uses no piece before the last one exists. `step` gets one
-    line of progress for each written piece. InvalidSetting if the copy has no column for a key column.
+    Pieces that an earlier, interrupted call wrote are kept. Replay uses no piece before the last piece exists. `step`
+    gets one line of progress for each written piece. `now` is recorded as the time of each piece. InvalidSetting if the
+    copy lacks a key column.
     """
     _check_key(target, copy)
     recorded = read_baselines(lake, target.source)
@@ -103,9 +106,9 @@ def land_baseline(
 def begun_at(
     lake: Lake, source: SourceSettings, table: TableName, copy: Copy, most: int = PIECE_ROWS
 ) -> Sequence | None:
-    """Return the position of an unfinished baseline of this copy.
+    """Return the position of an unfinished baseline (an interrupted write of this `copy` in pieces of `most` rows).
 
-    None if there is no such baseline, or if the source epoch of the settings is now different.
+    None if there is no such baseline, or if the setting `source_epoch` has changed since.
     """
     for each in read_unfinished(lake, source.name):
         at = parse_sequence(each.rows[0].position)
@@ -119,8 +122,9 @@ def _check_key(target: Target, copy: Copy) -> None:
     missing = [key for key in target.keys if key.lower() not in known]
     if known and missing:
         raise InvalidSetting(
-            f"the key column {missing[0]!r} of {target.table} is not in {copy.origin}, whose first columns are "
-            f"{', '.join(map(repr, [*copy.types][:9]))}; give a copy with this column, or for CSV the right --delimiter"
+            f"the key column {missing[0]!r} of {target.table} is not in the copy {copy.origin}, whose first columns "
+            f"are {', '.join(map(repr, [*copy.types][:9]))}; give a copy with this column, or for CSV the right "
+            f"--delimiter"
         )
 
 
@@ -216,9 +220,10 @@ def _land(lake: Lake, target: Target, copy: Copy, window: str, rows: pa.Table, f
 
 
 def piece_events(target: Target, copy: Copy, first: int, rows: pa.Table) -> list[ChangeEvent]:
-    """Return the rows as READ events. Their sequences ascend and come after `target.start`.
+    """Return rows of a copy as READ events (change events of a full copy).
 
-    `first` is the number of the first row in the whole copy.
+    `first` is the number of the first of these rows in the whole copy. The sequences (positions) of the events ascend,
+    and come after `target.start`.
     """
     topic, partition = target.part or (_NAME, 0)
     start = target.start

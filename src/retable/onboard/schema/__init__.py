@@ -1,1 +1,1 @@
-"""Schemas of dumps and of databases, and earlier imports."""
+"""Reads schemas from dumps and from databases, and compares them with earlier imports."""

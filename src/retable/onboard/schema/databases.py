@@ -32,16 +32,17 @@ _ORACLE_OWN = "'SYS', 'SYSTEM', 'XDB', 'MDSYS', 'CTXSYS', 'OUTLN', 'DBSNMP', 'GS
 
 
 def is_address(text: str) -> bool:
-    """Return whether a text is the address of a database. If not, it is the name of a file."""
+    """Return whether a command-line argument is the address of a database. If not, it is the name of a file."""
     return text.startswith("jdbc:") or "://" in text
 
 
 def read_database(address: str, password: str | None, database: str | None = None) -> Schema:
-    """Return the declared tables of a running MySQL, MariaDB, PostgreSQL or Oracle database.
+    """Return the tables that a running MySQL, MariaDB, PostgreSQL or Oracle database declares.
 
-    `address` is a JDBC address, or `mysql://user@host:3306/shop`, without a password. Its TLS options are used, or
-    refused with an error (`retable.onboard.schema.tls`). `database` is only for Oracle: if the messages of the source
-    name a database, table names begin with this name. ConflictError if the database cannot be reached.
+    `address` is a JDBC address, or `mysql://user@host:3306/shop`, without a password. TLS options in the address are
+    used; an unsupported TLS option raises InvalidSetting (`retable.onboard.schema.tls`). `database` is only for Oracle:
+    if it is given, table names are `database.owner.table`, else `owner.table`. ConflictError if the database cannot be
+    reached.
     """
     url = read_address(address, password)
     with connected(url, address) as connection:
@@ -55,7 +56,7 @@ def read_database(address: str, password: str | None, database: str | None = Non
 
 
 def read_address(address: str, password: str | None) -> sa.URL:
-    """Parse the address of a database, and add the password to it.
+    """Parse the address of a database, and return it as SQLAlchemy's URL with the password in it.
 
     InvalidSetting if the address cannot be parsed, contains a password, or is of an unsupported database.
     """
@@ -69,7 +70,7 @@ def read_address(address: str, password: str | None) -> sa.URL:
         except (sa.exc.ArgumentError, ValueError):
             shown = without_passwords(address)
             raise InvalidSetting(
-                f"{shown!r} is not an address of a database; write jdbc:mysql://host:3306/shop"
+                f"{shown!r} is not an address of a database; write it as jdbc:mysql://host:3306/shop"
             ) from None
     if url.password is not None or any(_PASSWORD.search(name) for name in url.query):
         raise InvalidSetting("an address must not contain a password; name an environment variable with --password-env")
@@ -90,14 +91,16 @@ def read_address(address: str, password: str | None) -> sa.URL:
 
 @contextmanager
 def connected(url: sa.URL, shown: str) -> Iterator[sa.Connection]:
-    """Connect to a database for the `with` block. Errors of the database become a ConflictError.
+    """Connect to a database for the `with` block. ConflictError if the database reports an error in it.
 
-    `shown` is the address without a password, for the error. EnvironmentFault if the driver is not installed.
+    `shown` is the address without a password, for the error text. EnvironmentFault if the driver is not installed.
     """
     try:
         engine = sa.create_engine(url)
     except (NoSuchModuleError, ImportError) as error:
-        raise EnvironmentFault(f"the driver for {url.drivername} is not installed: {error}") from error
+        raise EnvironmentFault(
+            f"the Python driver for {url.drivername} is not installed: {error}; install retable[databases]"
+        ) from error
     try:
         with engine.connect() as connection:
             yield connection

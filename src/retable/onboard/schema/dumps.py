@@ -37,10 +37,10 @@ _PLACEHOLDER = "\x01"
 
 
 def read_dump(path: Path, database: str | None = None) -> Schema:
-    """Return the tables that a dump declares. Memory does not grow with the rows in the dump.
+    """Return the tables that a dump file declares. Memory does not grow with the rows in the dump.
 
-    `database` is for a MySQL dump that does not name its database. For Oracle, table names are `database.owner.table`
-    if `database` is given, and `owner.table` if it is None.
+    For MySQL, `database` is the database of the tables if the dump does not name it. For Oracle, table names are
+    `database.owner.table` if `database` is given, and `owner.table` if it is None.
     InvalidSetting if the file is not a known dump; EnvironmentFault if it cannot be read.
     """
     try:
@@ -53,7 +53,10 @@ def read_dump(path: Path, database: str | None = None) -> Schema:
 
 
 def read_mysql(pieces: Iterable[str], database: str | None) -> Schema:
-    """Return the tables that the output of mysqldump or mariadb-dump declares. `pieces` are its lines."""
+    """Return the tables that the output of mysqldump or mariadb-dump declares.
+
+    `pieces` are the lines of the output. `database` is the database of the tables if the output does not name it.
+    """
     schema = Schema("mysql")
     for piece in split(pieces, MYSQL):
         _note_place(schema, piece.text)
@@ -68,13 +71,17 @@ def read_mysql(pieces: Iterable[str], database: str | None) -> Schema:
 
 
 def read_oracle(pieces: Iterable[str], database: str | None) -> Schema:
-    """Return the tables that the output of DBMS_METADATA.GET_DDL declares. It may contain SQL*Plus commands."""
+    """Return the tables that the output of DBMS_METADATA.GET_DDL declares.
+
+    `pieces` are the lines of the output, which may contain SQL*Plus commands. Table names are `database.owner.table`,
+    or `owner.table` if `database` is None.
+    """
     schema = Schema("oracle")
     for piece in split(pieces, ORACLE):
         if piece.kind == "comment" or _is_refused(schema, piece):
             continue
         if piece.swallows:
-            reason = "a PL/SQL program has no end, so the text after it is not read; add a line with only / after it"
+            reason = "a PL/SQL program has no end, so the text after it is not read; add a line with only / at its end"
             schema.unread.append(UnreadStatement(None, reason, piece.text[:200], piece.line))
             continue
         if found := _COMMENT_ON.match(piece.text):
@@ -134,7 +141,7 @@ def _is_refused(schema: Schema, piece: Piece) -> bool:
     """Return whether a statement is too long to be read. If so, add it to `schema.unread`."""
     if piece.is_cut:
         schema.unread.append(
-            UnreadStatement(None, "the statement is too long to be read", piece.text[:200], piece.line)
+            UnreadStatement(None, "the statement is too long, so Retable did not read it", piece.text[:200], piece.line)
         )
     return piece.is_cut
 

@@ -19,18 +19,21 @@ from retable.schema_history.columns import spelling
 from retable.settings.sources import SourceSettings
 
 START = "start"
-"""On the command line, the position before all changes of the source."""
+"""The word that means, on the command line, the position before all changes of the source."""
 
 _AT = re.compile(r"(\d{1,9}):(-?\d{1,38})(?::(-?\d{1,18}))?\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPlan:
-    """What the import of a schema would change.
+    """What the import of a schema would change. `plan_import` makes it, and nothing is stored yet.
 
-    `changed` has, by table, the differences from the earlier import as texts. `gone` are the tables of earlier imports
-    that the schema does not have; their imports stay. `same` counts unchanged tables, and `left_out` the tables that
-    the settings do not select. `rows` are the new rows to store. `is_first` is True if no import existed before.
+    - `added`: tables without an earlier import. `changed`: for each changed table, the differences from its earlier
+      import, as texts. `same`: the number of unchanged tables.
+    - `gone`: tables of earlier imports that the schema does not have; their imports stay.
+    - `left_out`: the number of tables that the settings do not select.
+    - `unread`: statements of the schema that Retable does not understand.
+    - `rows`: the new rows to store. `is_first`: whether the source has no earlier import.
     """
 
     added: tuple[TableName, ...]
@@ -44,9 +47,9 @@ class ImportPlan:
 
 
 def read_position(text: str) -> Sequence:
-    """Parse a position of the command line: `start`, or `epoch:hi[:lo]` as in the column `_retable_sequence`.
+    """Parse a position that a person wrote: `start`, or `epoch:hi[:lo]` as in the gold column `_retable_sequence`.
 
-    InvalidSetting for any other text.
+    `start` means before all changes. A missing `lo` is 0. InvalidSetting for any other text.
     """
     if text == START:
         return LOWEST
@@ -60,27 +63,31 @@ def read_position(text: str) -> Sequence:
 
 
 def read_start(text: str) -> Sequence:
-    """Parse the position at which a table starts: `start`, or `epoch:hi`, which means after all changes of that `hi`.
+    """Parse the position where a table starts: `start`, or `epoch:hi`, that is, after all changes with this `hi`.
 
-    InvalidSetting for `epoch:hi:lo`, because a table cannot start between two changes of one `hi`.
+    InvalidSetting for `epoch:hi:lo`, because a table cannot start between two changes with the same `hi`, and for any
+    other text.
     """
     if (found := _AT.match(text)) and found[3] is not None:
         raise InvalidSetting(
-            f"{text}: a table starts after all changes of one hi, so write {found[1]}:{found[2]}; if the copy may lack "
-            "some of these changes, write an earlier hi: changes that the copy already contains do no harm"
+            f"the position {text} has a third number, but a table starts after all changes of one hi (the second "
+            f"number), so write {found[1]}:{found[2]}; if the copy may lack some of these changes, write an earlier "
+            "hi: changes that the copy already contains do no harm"
         )
     return read_position(text)
 
 
 def format_position(position: Sequence) -> str:
+    """Return a position as text that `read_position` parses: `start` or `epoch:hi:lo`."""
     return START if position == LOWEST else ":".join(map(str, position))
 
 
 def position_of(schema: Schema, source: SourceSettings, imported: str | None) -> Sequence:
     """Return the position of a schema in the order of a source's changes.
 
-    `imported` is the position that a person gave on the command line. If it is None, the dump's own log position is
-    used. InvalidSetting if there is neither, or if the source's changes are not ordered by that log position.
+    `imported` is the position that a person gave on the command line. If it is None, the log position in the schema
+    (`schema.place`) is used. InvalidSetting if there is neither, or if the source's changes are not ordered by that log
+    position.
     """
     if imported is not None:
         return read_position(imported)
@@ -90,7 +97,10 @@ def position_of(schema: Schema, source: SourceSettings, imported: str | None) ->
         place = find_format(source.format).binlog_position(file, at)
         if place is not None:
             return Sequence(source.source_epoch, place, -1)
-        found = f"the dump names {file}:{at}, but {source.format} is not ordered by this log position; "
+        found = (
+            f"the dump names the log position {file}:{at}, but changes of {source.format} are not ordered by such "
+            f"positions; "
+        )
     raise InvalidSetting(
         f"the position of the schema is not known: {found}give it with --at epoch:hi[:lo], or with --at {START} if the "
         f"tables have had this schema since before the first change of {source.name}"
@@ -102,7 +112,7 @@ def plan_import(
 ) -> ImportPlan:
     """Return what an import of a schema at `position` would change. Nothing is written.
 
-    `origin` names the dump or database; it is stored with each import.
+    `origin` names the dump or database, and `now` is the time of the import; both are stored with each table.
     """
     before = read_schema_imports(lake, source.name)
     known: dict[TableName, list[Import]] = {}

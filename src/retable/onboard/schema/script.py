@@ -37,7 +37,7 @@ _COMMAND = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A statement without its terminator, or a comment line. `line` is the line at which it begins.
+    """A statement of a script without its terminator, or a comment line. `line` is the number of its first line.
 
     If `is_cut`, `text` has only the beginning of a statement that is too long to be read. If `is_last`, the script
     ended before a terminator of this statement.
@@ -60,10 +60,11 @@ class Piece:
 class Syntax:
     """The syntax of the scripts that the tools of a database write.
 
-    `quotes` are the quote characters, and `line_comments` is a pattern. If `escapes`, a backslash escapes a quote. If
-    `delimiters`, a DELIMITER command can change the terminator. If `slash`, a line with only a slash ends a statement;
-    only this line, or a statement on a table, ends a PL/SQL program. If `open_ended`, a statement may have no
-    terminator; the next statement then begins on a new line.
+    - `quotes`: the quote characters. `line_comments`: a pattern for the start of a line comment.
+    - `escapes`: a backslash escapes a quote. `delimiters`: a DELIMITER command can change the terminator.
+    - `slash`: a line with only a slash ends a statement. Only this line, or a statement on a table, ends a PL/SQL
+      program.
+    - `open_ended`: a statement may have no terminator. The next statement then begins on a new line.
     """
 
     quotes: str
@@ -79,7 +80,10 @@ ORACLE = Syntax("'\"", "--", slash=True, open_ended=True)
 
 
 def split(pieces: Iterable[str], syntax: Syntax) -> Iterator[Piece]:
-    """Yield the statements and comment lines of a script. `pieces` are its lines; a long line is in several pieces."""
+    """Yield the statements and comment lines of a script. INSERT and REPLACE statements are left out.
+
+    `pieces` are the lines of the script; a line longer than `PIECE` characters comes in several pieces.
+    """
     cutter = _Cutter(syntax=syntax)
     for piece in pieces:
         yield from cutter.feed(piece)

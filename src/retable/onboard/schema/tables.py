@@ -52,10 +52,11 @@ class DeclaredTable:
 
 @dataclass(slots=True)
 class Schema:
-    """The tables as they are after all statements of a dump or a database, and the statements not understood.
+    """The tables that a dump or a database declares, after all of its statements were applied.
 
-    `place` is the log file and the offset at which the schema was read, if it is known. `marks` are notes about this
-    position, for example a GTID. `unread` is in the order of the script.
+    `dialect` is the SQL dialect of the statements, as `mysql`. `place` is the log file and offset at which the schema
+    was read, if it is known. `marks` are texts about this position, for example a GTID. `unread` has the statements
+    that Retable does not understand, in the order of the script.
     """
 
     dialect: str
@@ -65,7 +66,10 @@ class Schema:
     marks: list[str] = field(default_factory=list)
 
     def take(self, changes: Iterable[SchemaChange], statement: str, line: int) -> None:
-        """Apply the changes of one statement to `tables`. Add a change that cannot be applied to `unread`."""
+        """Apply the changes of one statement to `tables`. Add a change that cannot be applied to `unread`.
+
+        `statement` is the text of the statement, and `line` the line of the script at which it begins.
+        """
         for change in changes:
             reason = self._take(change, statement)
             if reason is not None:
@@ -130,7 +134,7 @@ class Schema:
         return None
 
     def comment(self, table: TableName, column: str, text: str) -> None:
-        """Set the comment of a column, if the table is declared."""
+        """Set the comment of a column to `text`. Do nothing if the table or column is not declared."""
         known = self.tables.get(table)
         if known is not None:
             columns = tuple(replace(c, comment=text) if c.name == column else c for c in known.table.columns)

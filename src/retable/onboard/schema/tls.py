@@ -14,8 +14,9 @@ _SPELLED = "sslMode, useSSL, requireSSL, verifyServerCertificate, ssl_ca, ssl_ce
 
 
 def tls_of(backend: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the TLS options in the form of the database's driver. InvalidSetting names an unsupported TLS option.
+    """Return the TLS options of an address in the form of the database's Python driver.
 
+    `backend` is the database system, as `mysql`. InvalidSetting names an unsupported TLS option or a wrong value.
     For PostgreSQL, the options of libpq are supported, and JDBC's `ssl=true`, which means `verify-full`. For MySQL and
     MariaDB, the options of their JDBC drivers are supported, with PEM files as `ssl_ca`, `ssl_cert`, `ssl_key`.
     """
@@ -34,7 +35,9 @@ def tls_of(backend: str, options: Mapping[str, str]) -> dict[str, str]:
 def _check_known(options: Mapping[str, str], known: tuple[str, ...], spelled: str) -> None:
     for name in options:
         if name not in known:
-            raise InvalidSetting(f"the option {name} of the address is not supported; the TLS options are: {spelled}")
+            raise InvalidSetting(
+                f"the TLS option {name} of the address is not supported; the supported TLS options are: {spelled}"
+            )
 
 
 def _postgres(options: Mapping[str, str]) -> dict[str, str]:
@@ -42,18 +45,24 @@ def _postgres(options: Mapping[str, str]) -> dict[str, str]:
     if _is_true(options, "ssl"):
         found.setdefault("sslmode", "verify-full")
     if found.get("sslmode", "prefer") not in _POSTGRES_MODES:
-        raise InvalidSetting(f"sslmode is {found['sslmode']!r}; the values are {', '.join(_POSTGRES_MODES)}")
+        raise InvalidSetting(
+            f"the option sslmode of the address is {found['sslmode']!r}; write one of {', '.join(_POSTGRES_MODES)}"
+        )
     return found
 
 
 def _mysql(options: Mapping[str, str]) -> dict[str, str]:
     mode = options["sslmode"].lower().replace("-", "_") if "sslmode" in options else _old_mode(options)
     if mode not in _MYSQL_MODES:
-        raise InvalidSetting(f"sslMode is {options['sslmode']!r}; the values are {', '.join(_MYSQL_MODES).upper()}")
+        raise InvalidSetting(
+            f"the option sslMode of the address is {options['sslmode']!r}; write one of "
+            f"{', '.join(_MYSQL_MODES).upper()}"
+        )
     files = {name: options[name] for name in ("ssl_ca", "ssl_cert", "ssl_key") if name in options}
     if mode.startswith("verify") and "ssl_ca" not in files:
         raise InvalidSetting(
-            "to verify the server, name the file of its certificate authority: ssl_ca=ca.pem in the address"
+            "the address asks to verify the server, but names no certificate authority; add ssl_ca=ca.pem to it, the "
+            "file with the authority's certificate"
         )
     if mode == "disabled":
         return {"ssl_disabled": "true"}

@@ -22,35 +22,39 @@ def are_halves(rows: pa.Table) -> Flags:
 
 
 def pair_columns(rows: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """Return the columns that identify an update: source epoch, `hi` of the sequence, and partition.
+    """Return, for each row, the columns that identify an update, by name.
 
-    Both halves of an update have the same values in these columns.
+    They are the source epoch, the number `hi` of the sequence (position in the source's log), and the source partition.
+    If an update comes as two messages (halves), both halves have the same values in these columns.
     """
     members = [pc.struct_field(rows["sequence"], name) for name in ("epoch", "hi")]
     return dict(zip(PAIR, [*members, rows["part"]], strict=True))
 
 
 def pair_table(halves: pa.Table) -> pa.Table:
-    """Return the kind and the key hash of each half, with the columns that identify its update (`pair_columns`).
+    """Return the columns `image` and `key_hash` of each half, and the columns that identify its update.
 
-    A half without a key hash gets 0.
+    `image` says whether the half has the row before or after the update. A half without a key hash gets 0. For the
+    columns that identify the update, see `pair_columns`.
     """
     return pa.table({**pair_columns(halves), "image": halves["image"], "key_hash": pc.fill_null(halves["key_hash"], 0)})
 
 
 def of_pairs(halves: pa.Table, pairs: Collection[Pair]) -> pa.Table:
-    """Return the halves whose sequence has the `hi` of one of these pairs.
+    """Return the halves of the updates `pairs`. The result may also have halves of other updates.
 
-    The result may also have halves of other pairs, because two pairs may have the same `hi`.
+    A pair is the source epoch, the number `hi` of the sequence, and the source partition of an update. Only `hi` is
+    compared, and two updates may have the same `hi`.
     """
     his = pa.array(sorted({hi for _, hi, _ in pairs}), pc.struct_field(halves["sequence"], "hi").type)
     return halves.filter(pc.is_in(pc.struct_field(halves["sequence"], "hi"), his))
 
 
 def lack_other_half(rows: pa.Table, apart: Hashes) -> Flags:
-    """Return for each row whether it is a half of an update whose other half is missing.
+    """Return for each row whether it is a half of an update and the other half is not among `rows`.
 
-    `apart` has a number for each row, for example its key hash. The other half must have the same number in `apart`.
+    `apart` has a number for each row, for example its key hash. Two halves of an update belong together only if their
+    numbers are equal.
     """
     found = np.zeros(rows.num_rows, bool)
     places = np.flatnonzero(are_halves(rows))
@@ -79,10 +83,10 @@ def _runs(table: pa.Table, order: Places) -> Places:
 
 
 def foreign_halves(halves: pa.Table) -> pa.Table:
-    """Return the halves whose other half is there, each with the key hash of the other half in `old_key_hash`.
+    """Return the halves whose other half is also in `halves`. Their `old_key_hash` is the key hash of the other half.
 
-    So a reader of the other half's key also gets this half. If there are other halves with different key hashes, the
-    half is returned once for each of these hashes.
+    So a search for the key of the other half, which also compares `old_key_hash`, finds this half. If there are
+    several other halves with different key hashes, the half is returned once for each of these hashes.
     """
     mine = pa.table({**_filled(halves), "place": pa.array(np.arange(halves.num_rows)), "image": halves["image"]})
     others = pa.table({**_filled(halves), "other": halves["image"], "old_key_hash": halves["key_hash"]})

@@ -1,4 +1,4 @@
-"""Parse many row images into one Arrow array for each column. The array has raw values, or numbers."""
+"""Parse many row images (JSON texts) into one Arrow array for each column: raw values as text, or numbers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,11 @@ _TOKENS = msgspec.json.Decoder(dict[str, Raw])
 
 
 def read_columns(images: pa.ChunkedArray, numbers: Mapping[str, pa.DataType | None]) -> dict[str, pa.Array]:
-    """Return an array of the values of each column in `numbers`, by column name.
+    """Return an array for each column in `numbers`, by column name, with one value for each image.
 
-    The array has the raw values that `read_image` returns. It has null for an image that is null or lacks the column.
-    If `numbers` gives a type for the column, and all its values are numbers, the array may have this type instead.
+    The value is the raw value in the image, as text (`read_image`), or null if the image is null or lacks the column.
+    `numbers` gives each column's number type, or None. If there is a type, and all values of the column are numbers,
+    the array may have this type instead.
     """
     first = [_TOKENS.decode(image) for image in _texts(images[:_LOOKED_AT])]
     as_tokens = frozenset(name for name in numbers if any(name in image and _tells(image[name]) for image in first))

@@ -1,4 +1,4 @@
-"""Profile the big tables of a window in tasks. Each task reads some files and returns only a sample and counts."""
+"""Profile the big tables of a window in parallel tasks: a task reads some files and returns a sample and counts."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -38,10 +38,11 @@ _SMALL_PIECES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Facts about the rows of one table that a task read, and a `sample`: the first and last row of each kind.
+    """Facts about the rows of one table that a task read. They go from the task to the process that started it.
 
-    `moved` is the number of rows that changed their key. `counts` are by window name and partition. The other fields
-    mean the same as in `RemoteRows` and `RowBatch`.
+    `sample` has the first and last row of each kind (rows with the same columns, types, key and partition). `nbytes` is
+    the size of all rows in memory, and `moved` the number of rows that changed their key. `counts` are by window name
+    and source partition. The other fields have the meaning of the same fields of `RemoteRows` and `RowBatch`.
     """
 
     sample: pa.Table
@@ -58,9 +59,9 @@ class Profile:
 
     @classmethod
     def sketched(cls, rows: pa.Table) -> "Profile":
-        """Return the profile of rows of which only the positions were read.
+        """Return the profile of rows of which only the positions were read, and not, for example, the images.
 
-        All other facts get the values of plain rows.
+        The unknown facts get the values that they have for plain rows (whole rows with the same columns and key).
         """
         return cls(
             sample=rows.take(pa.array(ends_of(rows))),
@@ -154,10 +155,11 @@ def profiled(
     ordinals: Mapping[str, int],
     sketched: bool = False,
 ) -> dict[TableName, list[RowBatch]]:
-    """Return the batches of each table. Their rows stay in silver's files; a batch has only a sample of them.
+    """Return the rows of each table as batches. The rows stay in silver's files; a batch has only a sample of them.
 
-    `tables` gives the positions of statements at which the rows of a table are split into batches. `ordinals` are the
-    numbers of windows by name. If `sketched`, the sample of a batch is only its first and its last row.
+    `window` are the rows, and `store` runs the tasks that read them. `tables` gives, for each table, the positions of
+    statements at which its rows are split into batches. `ordinals` are the numbers of windows by name. If `sketched`,
+    only the positions of rows are read, and the sample of a batch is its first and its last row.
     """
     pieces = window.pieces(_SMALL_PIECES * store.slots())
     seen: dict[tuple[TableName, int], list[Profile]] = defaultdict(list)

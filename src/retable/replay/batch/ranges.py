@@ -25,10 +25,11 @@ _ROUNDED = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class KeyRanges:
-    """A group of neighbouring key ranges: from the range `first` up to the range before `end`.
+    """The keys that one task folds: a group of neighbouring ranges of key hashes, from `first` to `end` - 1.
 
-    All key hashes are divided into `count` ranges of equal size. Keys whose hash is in `linked` belong to no range.
-    They all belong to the group that has `takes_linked`, and this group has no other keys.
+    All key hashes are divided into `count` ranges of equal size. `linked` are hashes of keys that must be folded
+    together, because rows with partial images changed one into another. These keys belong to no range. They all belong
+    to the one group with `takes_linked`, and this group has no other keys.
     """
 
     first: int
@@ -39,12 +40,12 @@ class KeyRanges:
 
     @property
     def part(self) -> int:
-        """The number of this group, counted from 0, if all ranges are divided into groups of this size."""
+        """The index of this group among all groups. All groups have the same number of ranges."""
         return self.first // (self.end - self.first)
 
     @property
     def parts(self) -> int:
-        """The number of groups, if all ranges are divided into groups of this size."""
+        """The number of all groups. They have the same number of ranges as this group."""
         return self.count // (self.end - self.first)
 
     def owns(self, hashes: Hashes) -> Flags:
@@ -55,20 +56,20 @@ class KeyRanges:
         return np.asarray((numbers >= self.first) & (numbers < self.end) & ~are_linked)
 
     def each(self) -> "Iterator[KeyRanges]":
-        """Return one object for each range of the group, because each range is folded separately."""
+        """Return one object for each range of the group, so that each range can be folded separately."""
         if self.takes_linked:
             return iter([self])
         return (replace(self, first=at, end=at + 1) for at in range(self.first, self.end))
 
     def speak_of(self, rows: pa.Table) -> Flags:
-        """Return for each row whether its key, or the key that it left, is in these ranges."""
+        """Return for each row whether its key is in these ranges or, if the row changed its key, the old key."""
         left = np.asarray(pc.is_valid(rows["old_key_hash"])) & self.owns(hashes_of(rows, "old_key_hash"))
         return self.owns(hashes_of(rows)) | left
 
     def read(self, stretches: Seq[Stretch], without: Collection[str] = ()) -> pa.Table:
-        """Read the rows whose key, or the key that they left, is in these ranges. Other rows may be read too.
+        """Read the rows whose key or old key is in these ranges. Other rows may be read too.
 
-        `stretches` are of one window. `without` names columns that are not read.
+        `stretches` say where the rows are, and belong to one window. `without` names columns that are not read.
         """
         if self.takes_linked:
             # These rows may be in any file: at most a few files are in memory at once.
@@ -88,14 +89,16 @@ def fold_by_ranges(
     shard: str | None,
     late: Mapping[str, Sequence] | None = None,
 ) -> VectorizedRows | None:
-    """Fold rows with the result of `fold_vectorized`, but one key range at a time.
+    """Fold whole rows to the last state of each key, as `fold_vectorized` does, but one key range at a time.
 
-    `wire` gives each column's name and type in the images, by column identity. `late` gives the high-water marks of
-    partitions: rows that are not above these marks are late.
+    `silver` are the row events. `wire` gives each column's name and type in the images, by column identity. `with_part`
+    adds the source partition to the sequences of the result. `shard` is the label of the rows' source table, if several
+    source tables go into the gold table. `late` gives the high-water marks of partitions: rows at or below these marks
+    are late, so gold may have newer rows of their keys.
 
-    In two cases, all rows are read at once. If the key has a float, different values may be equal (0.0 and -0.0). If a
-    key has two spellings, they may be in two ranges, because a key hash is of the key as the message writes it. Return
-    None if all rows must be read at once, but may have more text than an Arrow array holds.
+    In two cases, all rows are folded at once. If the key has a float, different values may be equal (0.0 and -0.0). If
+    a key has two spellings (`1.5` and `1.50`), they may be in two ranges, because a key hash is of the key as the
+    message writes it. Return None if all rows must be folded at once, but may have more text than an Arrow array holds.
     """
 
     def fold(rows: pa.Table, owns: Callable[[Hashes], Flags] = all_keys) -> VectorizedRows:
@@ -122,7 +125,7 @@ def fold_by_ranges(
 
 
 def range_numbers(hashes: Hashes, count: int) -> Places:
-    """Return the number of the range of each hash, counted from 0, if there are `count` ranges."""
+    """Return for each hash the index of its range, if all hashes are divided into `count` ranges of equal size."""
     return np.floor((hashes / _HASHES + 0.5) * count).clip(0, count - 1).astype(np.int64)
 
 
@@ -139,5 +142,5 @@ def ranges_of(rows: int, nbytes: int, rows_at_once: int) -> int:
 
 
 def has_twice(keys: pa.Table) -> bool:
-    """Return whether a key occurs more than once."""
+    """Return whether a key occurs more than once in `keys`, a table of the key columns."""
     return bool(keys.group_by(keys.column_names).aggregate([]).num_rows < keys.num_rows)

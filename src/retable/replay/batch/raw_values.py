@@ -1,8 +1,10 @@
 """Convert the raw values of one column to an Arrow column, many at a time.
 
-The result is that of the reader of single values. Columns of numbers may come as Arrow numbers (`number_type`). The
-usual raw values of an encoding are converted by a short cut. If a column has any other raw value, the reader of single
-values reads the whole column: only this reader defines what raw values mean.
+A raw value is the text of a value in a message. Columns of numbers may also come as Arrow numbers (`number_type`).
+
+`read_value_of` reads single values, and only its result defines what raw values mean. The functions here have the same
+result. They convert the usual raw values of an encoding by a short cut. If a column has any other raw value, the
+reader of single values reads the whole column.
 """
 
 from collections.abc import Callable
@@ -48,8 +50,9 @@ def column_reader(
 ) -> _Reader:
     """Return a function that converts the raw values of a column to its gold type.
 
-    The function raises the error of the reader of single values for the first value that this reader refuses.
-    `wire_type` is the column's type in the message, `declared` its type at the source. Both may be None.
+    `wire_type` is the column's type in the message, and `declared` its type at the source. Either is None if unknown.
+    `rules` are the settings that say how values are read. The function raises a RetableError for the first value that
+    cannot be converted, as the reader of single values does.
     """
     encoding = value_encoding(source_format, wire_type, gold, rules, declared)
     read = read_value_of(encoding, wire_type or declared, gold, rules)
@@ -72,9 +75,10 @@ def column_reader(
 def number_type(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> pa.DataType | None:
-    """Return the Arrow type of a column that may be read as numbers.
+    """Return the Arrow number type with which a column may be parsed, before `column_reader` converts it.
 
-    Return None if the column must be read as raw values, because a raw value may mean more than its number.
+    Return None if the column must be parsed as text, because its raw values may mean more than a number. The parameters
+    are those of `column_reader`.
     """
     match value_encoding(source_format, wire_type, gold, rules, declared), gold.kind:
         case (Whole(truths=False), "int" | "long") | (EpochMicros() | EpochMillis(), _):

@@ -1,4 +1,4 @@
-"""Batches of silver's rows, by table: the rows as Arrow columns, with a sample for the rules that look at rows."""
+"""Batches of silver's row events: the rows of one table as Arrow columns, with a sample of them as Python objects."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -29,21 +29,21 @@ _ARRIVAL = ("window", "topic", "partition", "offset", "row_index")
 EACH_FILE = 1_000_000
 """A number of pieces that is larger than the number of a table's files, so that each piece is one file."""
 ROWS_ONE_BY_ONE = 5_000
-"""The largest number of rows of several kinds that are folded one by one, for a table in a window. Tasks fold more
-rows."""
+"""The largest number of rows of a table in a window that are folded one by one, if they are of several kinds
+(`RowBatch`). Tasks fold more rows."""
 _FEW_RUNS = 10_000
 _FEW_ROWS = 1_000
 """The largest number of rows that all become events if they are not plain. A sample represents more rows."""
 STRETCH = "stretch"
-"""The column with the index of a row's stretch, if rows of several stretches are read together."""
+"""The column with the index of each row's `Stretch` in the list of stretches that are read together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """Rows of one table in a window that a task can read: those between two statements, or at one statement.
 
-    The statements are at `positions`. Stretch `number` 0 has the rows below the first position, 1 the rows at the first
-    position, 2 the rows between the first and the second position, and so on.
+    The statements are at `positions`, in ascending order. `number` 0 means the rows below the first position, 1 the
+    rows at the first position, 2 the rows between the first and the second position, and so on.
     """
 
     window: WindowRows
@@ -54,7 +54,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class PartCount:
-    """The number of rows of a window that came from one partition, and their lowest and highest sequence."""
+    """The number of rows of a window that came from one source partition, and their lowest and highest sequence."""
 
     rows: int
     lowest: Sequence
@@ -69,12 +69,13 @@ class PartCount:
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteRows:
-    """Rows that stay in silver's files until `table` reads them: `num_rows` rows, of `nbytes` in memory.
+    """Rows that stay in silver's files until `table` reads the `stretches`: `num_rows` rows, of `nbytes` in memory.
 
-    `moved` is the number of rows that changed their key. `counts` are by window ordinal and partition. If `is_hashed`,
-    all rows have a key hash. If `has_halves`, some rows are halves of updates. If `is_partial`, some rows have partial
-    images. If `has_partial_halves`, some halves have partial images. If `links_keys`, some rows have partial images and
-    change their key. If `waits`, the rows are few, and they are read when the replay of their table begins.
+    `moved` is the number of rows that changed their key. `counts` are by window ordinal (number) and source partition.
+    If `is_hashed`, all rows have a key hash. If `has_halves`, some rows are halves of updates: the source wrote the row
+    before and the row after in two messages. If `is_partial`, some rows have partial images. If `has_partial_halves`,
+    some halves have them. If `links_keys`, some rows have partial images and change their key. If `waits`, the rows are
+    few, and they are read when the replay of their table begins.
     """
 
     stretches: tuple[Stretch, ...]
@@ -97,9 +98,10 @@ class RemoteRows:
 def read_stretches(
     stretches: Seq[Stretch], hashes: tuple[int, int] | None = None, without: Collection[str] = ()
 ) -> pa.Table:
-    """Read the rows of stretches of one window; `hashes` and `without` are as in `WindowRows.read`.
+    """Read the rows of stretches of one window, without the columns in `without`.
 
-    If there are several stretches, add the column `STRETCH`.
+    `hashes` are the lowest and highest key hash to read. A row is read if its key hash or old key hash is in this
+    range. If there are several stretches, the result has the column `STRETCH`.
     """
     found = []
     for (table, positions), mine in groupby(enumerate(stretches), lambda each: (each[1].table, each[1].positions)):
@@ -114,18 +116,21 @@ def read_stretches(
 
 
 def in_pieces(stretches: Seq[Stretch], count: int) -> list[tuple[Stretch, ...]]:
-    """Split the rows of stretches into about `count` pieces, or more. Each piece has the same stretches."""
+    """Split stretches of one window into about `count` pieces or more.
+
+    Each piece has the same stretches, but only the rows of some of the window's files.
+    """
     window = stretches[0].window
     return [tuple(replace(each, window=piece) for each in stretches) for piece in window.pieces(count)]
 
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """Rows of one source table in one window, and a `sample` that represents them.
+    """Rows of one source table in one window (`source`), and a `sample` that represents them.
 
-    The sample has the first and the last row of each kind. Rows of one kind have the same columns, types, key and
-    partition. If `is_plain`, all rows are whole rows or whole halves of updates, and they differ in kind only by
-    partition. If several source tables go into one gold table, `shard` is the label of the rows' source table.
+    The sample has the first and the last row of each kind. Rows of one kind have the same columns, types, key columns
+    and partition. If `is_plain`, all rows have whole images, and differ in kind only by partition. If several source
+    tables go into one gold table, `shard` is the label of the rows' source table.
     """
 
     source: pa.Table | RemoteRows
@@ -166,43 +171,43 @@ class RowBatch:
         return first.types or dict.fromkeys(read_image(first.after or first.before or "{}"))
 
     def events(self, ordinals: Mapping[str, int]) -> list[RowEvent]:
-        """Return every row as an event."""
+        """Return every row as an event. `ordinals` are the numbers of windows by name."""
         if len(self.sample) == self.source.num_rows:
             return self.sample
         return self.events_of(self.rows, ordinals)
 
     def events_of(self, rows: pa.Table, ordinals: Mapping[str, int]) -> list[RowEvent]:
-        """Return some rows of the batch as events."""
+        """Return `rows`, which are some rows of this batch, as events. `ordinals` are window numbers by name."""
         return to_events(rows, ordinals, self.shard)
 
     def waiting(self) -> "RowBatch":
-        """Return the same batch. If its rows are in silver's files, they are read when their table's replay begins."""
+        """Return the batch. If its rows are in silver's files, mark them (`waits`), so that `read` reads them all."""
         return replace(self, source=replace(self.source, waits=True)) if isinstance(self.source, RemoteRows) else self
 
     def read(self) -> "RowBatch":
-        """Return the same batch. If its rows wait (`waiting`), read them now."""
+        """Return the same batch with its rows in memory, if `waiting` has marked them. Otherwise return the batch."""
         if not (isinstance(self.source, RemoteRows) and self.source.waits):
             return self
         return replace(self, source=read_stretches(self.source.stretches))
 
     def of(self, shard: str | None) -> "RowBatch":
-        """Return the same rows, labelled as rows of the source table `shard`."""
+        """Return the same rows with the label `shard` of their source table. If it is None, they have no label."""
         return replace(self, sample=_labelled(self.sample, shard), shard=shard)
 
 
 def events_of_all(batches: Iterable[RowBatch], ordinals: Mapping[str, int]) -> list[RowEvent]:
-    """Return the rows of several batches as events, batch by batch."""
+    """Return the rows of several batches as events, batch by batch. `ordinals` are window numbers by name."""
     return [event for batch in batches for event in batch.events(ordinals)]
 
 
 def is_mixed(batch: RowBatch) -> bool:
-    """Return whether the table has a key and many rows of several kinds, so that tasks must fold them."""
+    """Return whether tasks must fold the batch: its table has a key, and its many rows are not plain (`RowBatch`)."""
     has_key = all(event.keys for event in batch.sample)
     return has_key and not batch.is_plain and batch.source.num_rows > ROWS_ONE_BY_ONE
 
 
 def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:
-    """Join the plain batches of a table to one for each shard. Return no batch if a shard's are not of one kind."""
+    """Join the batches of a table to one for each shard. Return [] if a shard's batches are not `are_of_one_kind`."""
     by_shard: dict[str | None, list[RowBatch]] = {}
     for batch in batches:
         by_shard.setdefault(batch.shard, []).append(batch)
@@ -248,7 +253,7 @@ def _runs(rows: pa.Table) -> list[int]:
 
 
 def to_events(rows: pa.Table, ordinals: Mapping[str, int], shard: str | None = None) -> list[RowEvent]:
-    """Return rows of silver as counted events. If `shard` is given, it is their label."""
+    """Return rows of silver as events that the run counts. `shard` is the label of their source table, if needed."""
     return _labelled([to_event(record, ordinals, counted=True) for record in rows.to_pylist()], shard)
 
 
@@ -257,7 +262,7 @@ def _labelled(events: list[RowEvent], shard: str | None) -> list[RowEvent]:
 
 
 def sequences_of(rows: pa.Table) -> pa.Table:
-    """Return the members of the sequences as columns: narrow integers if possible, because they compare faster."""
+    """Return the columns epoch, hi and lo of the rows' sequences. `hi` is int64 if possible: it compares faster."""
     columns = {name: pc.struct_field(rows["sequence"], name) for name in _SEQUENCE}
     with suppress(pa.ArrowInvalid):
         columns["hi"] = columns["hi"].cast(pa.int64())
@@ -270,16 +275,13 @@ def in_order(columns: pa.Table) -> pa.Array:
 
 
 def order_of_arrival(rows: pa.Table) -> pa.Array:
-    """Return the indices that sort rows by sequence, and rows of equal sequence by arrival.
-
-    Rows of equal sequence are redeliveries.
-    """
+    """Return the indices that sort rows by sequence. Redelivered rows (equal sequence) are in the order of arrival."""
     columns = dict(zip(_SEQUENCE, sequences_of(rows).columns, strict=True))
     return in_order(pa.table({**columns, **{name: rows[name] for name in _ARRIVAL}}))
 
 
 def above(rows: pa.Table, position: Sequence, or_at: bool = False) -> npt.NDArray[np.bool_]:
-    """Return for each row whether its sequence is higher than `position`. With `or_at`, an equal one counts too."""
+    """Return for each row whether its sequence is above `position`. If `or_at`, also if it equals `position`."""
     found = pa.repeat(or_at, rows.num_rows)
     for name, wanted in reversed([*zip(_SEQUENCE, position, strict=True)]):
         column = pc.struct_field(rows["sequence"], name)
@@ -289,7 +291,7 @@ def above(rows: pa.Table, position: Sequence, or_at: bool = False) -> npt.NDArra
 
 
 def up_to(rows: pa.Table, marks: Mapping[str, Sequence]) -> npt.NDArray[np.bool_]:
-    """Return for each row whether it is at or below the high-water mark of its partition (`marks`)."""
+    """Return for each row whether its sequence is at or below the high-water mark of its partition (`marks`)."""
     found, parts = np.zeros(rows.num_rows, bool), pc.fill_null(rows["part"], "")
     for part, mark in marks.items():
         found |= np.asarray(pc.equal(parts, part)) & ~above(rows, mark)
@@ -318,10 +320,10 @@ def batch_of(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool = False
 
 
 def sample_of(rows: pa.Table, plain: bool, order: pa.Array | None = None) -> list[int]:
-    """Return the indices of the first and the last row of each kind.
+    """Return the indices of the first and the last row of each kind (same columns, types, key and partition).
 
-    `plain` rows differ in kind only by partition. `order` has the indices of rows in order of arrival, if they are
-    known.
+    If `plain`, rows differ in kind only by partition. `order` has the indices of all rows, sorted by sequence, if they
+    are known.
     """
     if plain and pc.count_distinct(rows["part"], mode="all").as_py() == 1:
         return ends_of(rows)
@@ -331,14 +333,14 @@ def sample_of(rows: pa.Table, plain: bool, order: pa.Array | None = None) -> lis
 def cut_at(
     batch: RowBatch, positions: Collection[Sequence], ordinals: Mapping[str, int], sketched: bool
 ) -> list[RowBatch]:
-    """Split a batch at these positions: into the rows between two positions, and the rows at each position."""
+    """Split a batch into the rows between two positions, and at each one. `sketched` is as in `read_batches`."""
     stretches = stretches_of(batch.rows, positions)
     found = np.unique(stretches).tolist()
     return [batch_of(batch.rows.filter(pa.array(stretches == each)), ordinals, sketched) for each in found]
 
 
 def stretches_of(rows: pa.Table, positions: Iterable[Sequence]) -> npt.NDArray[np.int64]:
-    """Return the number of each row's stretch (`Stretch`), if statements are at these positions."""
+    """Return `Stretch.number` of each row, if statements are at these positions."""
     stretches = np.zeros(rows.num_rows, np.int64)
     for position in positions:
         stretches += above(rows, position)

@@ -1,7 +1,7 @@
-"""Find rows of one kind: rows with the same columns, types, key and partition.
+"""Find rows of one kind: rows with the same columns, types, key columns and source partition.
 
-Rules ask about the keys, columns and partitions of rows. The answer is the same for all rows of a kind, so it is enough
-to look at the first and the last row of the kind.
+Some decisions of a replay depend only on the key columns, columns and partitions of rows. The result is the same for
+all rows of a kind, so it is enough to look at the first and the last row of the kind.
 """
 
 from collections.abc import Sequence as Seq
@@ -28,9 +28,10 @@ Places = npt.NDArray[np.int64]
 
 
 def first_and_last_of_kinds(rows: pa.Table, order: Places, alike: bool = False) -> list[int]:
-    """Return the indices of the first and the last row of each kind, in the order `order`.
+    """Return the indices of the first and the last row of each kind (same columns, types, key and partition).
 
-    `order` has the indices of all rows. If rows are `alike`, they differ in kind only by partition and source epoch.
+    `order` has the indices of all rows, first to last. `alike` says that the rows differ in kind only by partition and
+    source epoch, so that only these are compared.
     """
     kinds = (_codes_of_all(_places_of(rows)) if alike else kinds_of(rows))[order]
     first = np.unique(kinds, return_index=True)[1]
@@ -40,7 +41,7 @@ def first_and_last_of_kinds(rows: pa.Table, order: Places, alike: bool = False) 
 
 
 def kinds_of(rows: pa.Table) -> Codes:
-    """Return a 64-bit hash of the kind of each row."""
+    """Return a 64-bit hash for each row. It is equal for rows with the same columns, types, key and partition."""
     return _codes_of_all([*_places_of(rows), _codes_of_lists(rows["keys"]), codes_of_types(rows)])
 
 
@@ -58,9 +59,9 @@ def _codes_of_all(columns: Seq[Codes]) -> Codes:
 
 
 def codes_of_types(rows: pa.Table) -> Codes:
-    """Return a hash of the column names and types of each row.
+    """Return for each row a hash of its column names and their types.
 
-    If a message names no types, the hash is of the column names of its image.
+    If the message of a row names no types, the hash is only of the column names of its image.
     """
     types = rows["column_types"]
     codes = _codes_of_lists(types)
@@ -138,7 +139,7 @@ def mixed(codes: Codes) -> Codes:
 
 
 def is_plain(rows: pa.Table) -> bool:
-    """Return whether all rows of a table are whole and hashed, with the same columns, types and key."""
+    """Return whether all rows of a table have whole images and a key hash, and the same columns, types and key."""
     return bool(
         pc.all(pc.is_in(rows["op"], _OPS)).as_py()
         and pc.all(pc.is_in(rows["image"], _IMAGES)).as_py()

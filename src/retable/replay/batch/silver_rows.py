@@ -28,12 +28,12 @@ TIME_COLUMNS = ("database", "schema", "table", "window", "sequence", "part", "ev
 """The columns that give the position and the source time of row events."""
 
 HALVES: dict[str, Half] = {"before_half": "before", "after_half": "after"}
-"""Values of the column `image` for an update that its source writes as two messages, and the half that each value
-means."""
+"""The values of the column `image` for the two messages of an update, if the source writes an update as two messages.
+Each value says whether the message has the row before or after the update."""
 
 
 def with_all_columns(rows: pa.Table) -> pa.Table:
-    """Add the columns that a replay uses and that were not read. Their values are null."""
+    """Return the rows with all columns of `ROW_COLUMNS`. The columns that were not read are added with null."""
     for name in ROW_COLUMNS:
         if name not in rows.column_names:
             rows = rows.append_column(name, pa.nulls(len(rows), SILVER.columns.field(name).type))
@@ -43,7 +43,8 @@ def with_all_columns(rows: pa.Table) -> pa.Table:
 def to_event(record: RowDict, ordinals: Mapping[str, int], counted: bool) -> RowEvent:
     """Convert a row of silver to an event.
 
-    `ordinals` are the numbers of windows by name. `counted` is passed to the event (`RowEvent`).
+    `ordinals` are the numbers of windows by name. `counted` says whether the run counts the event as one of its own
+    rows. It is False for a row of another window that the fold only reads.
     """
     fields = cast(dict[str, Any], record)
     types = fields["column_types"]

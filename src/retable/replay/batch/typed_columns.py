@@ -1,4 +1,4 @@
-"""Convert many row images to columns of gold, and find the rows with a value that a column refuses."""
+"""Convert many row images to columns of gold, and find the rows with a value that does not fit its column."""
 
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Seq
@@ -17,8 +17,8 @@ from retable.replay.batch.row_kinds import Flags, Places
 from retable.schema_history.shards.parts import SHARD_ID
 
 Wires = Seq[Wire]
-"""The name and the type of each column in images, by column identity. There is one mapping for all rows, or one mapping
-for each `STRETCH`."""
+"""The name and the type of each column in row images, by column identity. There is one mapping for all rows, or one
+mapping for each stretch (rows between two statements)."""
 
 
 def typed_columns(
@@ -30,10 +30,12 @@ def typed_columns(
     places: Seq[int],
     deletes: Flags,
 ) -> tuple[list[pa.Array], Flags]:
-    """Return the gold columns at `places`, and for each row whether a column refuses its value.
+    """Return gold columns of row images, and for each image whether one of its values does not fit its column.
 
-    `stretches` has the index in `wires` for each row. A refused value is null. For the rows in `deletes`, all columns
-    that are not in the key are null.
+    `places` are the indices of the wanted columns in `reader.columns`. A value that does not fit is null. `wires` gives
+    the names and types of columns in images, and `stretches` the index in `wires` for each image. `shard` is the value
+    of the column that names a row's source table. `deletes` says for each image whether its row is deleted. In these
+    rows, all columns that are not in the key are null.
     """
     if len(wires) == 1:
         return _columns_alike(images, reader, wires[0], shard, places, deletes)

@@ -1,4 +1,4 @@
-"""Hash keys by their typed values. Equal keys have equal hashes in every process, however messages write them."""
+"""Hash keys by their typed values. Equal keys have equal hashes, also if messages write a key as `1.5` and `1.50`."""
 
 from hashlib import blake2b
 
@@ -13,7 +13,7 @@ _NULL = np.uint64(0x9E3779B97F4A7C15)
 
 
 def typed_hashes(keys: pa.Table) -> Hashes:
-    """Return a 64-bit hash of each row of these key columns."""
+    """Return a 64-bit hash of each row of `keys`, a table of typed key columns. It is the same in every process."""
     found: Codes = np.zeros(keys.num_rows, np.uint64)
     texts = []
     for column in comparable(keys).columns:

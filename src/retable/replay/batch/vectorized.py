@@ -1,10 +1,10 @@
-"""Fold many whole rows of one epoch at a time, without a Python object for each row.
+"""Fold many row events with whole images at a time, without a Python object for each row.
 
 The result is the last row of every key. A row that changes its key becomes two entries: one for its new key, and one
 for its old key.
 
-Some rows are not plain: a column refuses a value, or only gold shows whether the row left its key. These rows are left
-to the fold of single rows (`fold_keys`), together with all rows of the same keys. Other keys do not depend on them.
+Some rows are not plain: a value does not fit its column, or only gold shows whether the row had its old key. The fold
+of single rows (`fold_keys`) must fold them, together with all rows of the same keys. Other keys do not depend on them.
 """
 
 from collections import Counter
@@ -30,11 +30,11 @@ from retable.schema_history.shards.parts import join_part
 
 @dataclass(frozen=True, slots=True)
 class VectorizedRows:
-    """The result of folding plain rows, as columns.
+    """The result of folding plain rows, as columns: the change of gold.
 
     `keys` are the keys whose rows are deleted from gold, and `rows` the new rows. `verdicts` counts rows by window name
-    and verdict. `rest` are the hashes of keys that are left to the fold of single rows. `unchanged` are other keys,
-    which have no new events; they are None if the caller did not ask for them.
+    and verdict, such as `applied` or `duplicate`. `rest` are the hashes of keys that the fold of single rows must still
+    fold. `unchanged` are the keys without new events; it is None if the caller did not ask for them (`since`).
     """
 
     keys: pa.Table
@@ -44,7 +44,7 @@ class VectorizedRows:
     unchanged: pa.Table | None = None
 
     def counted(self, ordinals: Mapping[str, int]) -> Counter[tuple[int, str]]:
-        """Return the verdicts by window ordinal, as `Folded` has them. `ordinals` are by window name."""
+        """Return the counts of rows by window ordinal and verdict. `ordinals` are the numbers of windows by name."""
         return Counter({(ordinals[window], verdict): count for (window, verdict), count in self.verdicts.items()})
 
 
@@ -65,7 +65,7 @@ class _Read:
 
 
 def all_keys(hashes: Hashes) -> Flags:
-    """Return True for each hash: all keys are folded."""
+    """Return True for each hash, so that all keys are folded. This is the default of `owns`."""
     return np.ones(len(hashes), bool)
 
 
@@ -81,13 +81,15 @@ def fold_vectorized(
 ) -> VectorizedRows:
     """Fold whole rows of silver to the last state of every key for whose hash `owns` returns True.
 
-    If both halves of an update have the same key, the first half deletes a row and the second half adds a row. Some
-    keys are left to the fold of single rows: keys with a `late` row, keys of a half whose other half has another key or
-    is missing, and keys with rows of several partitions.
+    If both halves (messages) of an update have the same key, the first half deletes a row and the second half adds a
+    row. Some keys are not folded; their hashes are in `rest` of the result. They are keys with a row that is `late` (it
+    may be older than gold), keys of a half whose other half has another key or is missing, and keys with rows of
+    several partitions.
 
-    `wires` gives the names and types in images. The columns of the result are named by their index in the reader. If
-    `shard` is given, all rows are of this shard and of one partition. `with_part` adds the partition to the sequences.
-    Keys without a row at or after `since` are returned as `unchanged`; their rows are only counted.
+    `wires` gives the names and types of columns in images. The columns of the result are named by their index in the
+    reader. If `shard` (the label of a source table) is given, all rows are of this shard and of one partition.
+    `with_part` adds the partition to the sequences. Keys without a row at or after `since` are returned as `unchanged`;
+    their rows are only counted.
     """
     silver = silver.combine_chunks()
     read = _read(silver, reader, wires, shard, late)
@@ -120,7 +122,7 @@ def fold_vectorized(
 
 
 def join_vectorized(vectorized_batches: Seq[VectorizedRows]) -> VectorizedRows:
-    """Join several results into one. No key may be in two of them."""
+    """Join the results of several folds into one result. No key may be in two of these results."""
     return VectorizedRows(
         pa.concat_tables(vectorized.keys for vectorized in vectorized_batches),
         pa.concat_tables(vectorized.rows for vectorized in vectorized_batches),
@@ -182,9 +184,10 @@ def _stretches(silver: pa.Table, wires: Wires) -> Places:
 def read_keys(
     silver: pa.Table, reader: TableReader, wires: Wires, shard: str | None = None
 ) -> tuple[pa.Table, Places, pa.Table]:
-    """Return the keys of whole rows, the indices of rows that have an old key, and these old keys.
+    """Return the keys of whole rows, the indices of the rows that changed their key, and the old keys of these rows.
 
-    A refused value is null.
+    A value that does not fit its key column is null. `wires` gives the names and types of columns in images. `shard` is
+    the value of the key column that names a row's source table.
     """
     deletes, stretches = _goes(silver), _stretches(silver, wires)
     images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])

@@ -1,6 +1,7 @@
 """Find the events of other windows that the replay of a window needs.
 
-These are the other events of late keys, the other halves of updates, or all events of the table.
+These are the other events of late keys (keys with an event that is older than gold), the other halves of updates that
+come as two messages, or all events of the table.
 """
 
 from collections.abc import Iterator, Set
@@ -17,17 +18,19 @@ from retable.replay.table.table_replay import TableReplay, Truncations
 from retable.schema_history.history import TableHistory
 
 _WRITTEN_ONE_WAY = frozenset({"boolean", "int", "long", "string"})
-"""Gold types whose equal values have only one spelling at the source. A decimal has several: `1.5`, `1.50`."""
+"""Gold types whose values have only one spelling in messages. A decimal has several, such as `1.5` and `1.50`."""
 
 
 def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
     """Return whether the fold of a window needs all events of the table.
 
     If the window's events are newer than all of gold, the fold needs only these events and gold's rows. With a key,
-    gold's rows are found by key. Without a key, the fold needs the number of equal rows in gold, and `GoldState.debts`.
+    gold's rows are found by key. Without a key, the fold needs the number of equal rows in gold, and the number of
+    deletes without an insert (`GoldState.debts`).
 
-    All events are needed if the settings name another key than the key of gold's rows. They are also needed for late
-    rows if silver's key hashes may not find all events of a key, for example because a value has several spellings.
+    All events are needed if the settings name another key than gold has. They are also needed if the window has late
+    rows (older than gold) and silver's key hashes may not find all events of a key, for example because a value has
+    several spellings.
     """
     state = work.state
     if work.has_all or not work.events or state is None:
@@ -53,10 +56,11 @@ def _is_read_otherwise(work: TableReplay) -> bool:
 
 
 def owed(work: TableReplay, history: TableHistory, truncations: Truncations) -> int | None:
-    """Return the debts of gold (`GoldState.debts`) before a window is folded.
+    """Return how many rows gold has deleted that were never inserted (`GoldState.debts`), before a window is folded.
 
-    Return None if the fold has all events, or if there is no gold table yet. Return 0 if `truncations` remove all of
-    gold's rows. Raise EventsMissed if the number is not known.
+    This number is kept for tables without a key. Return None if it is not needed, because the fold has all events or
+    there is no gold table yet. Return 0 if the `truncations` of this window remove all of gold's rows. Raise
+    EventsMissed, so that all events are folded, if the number is not known.
     """
     state = work.state
     if state is None or work.has_all:
@@ -75,7 +79,8 @@ def owed(work: TableReplay, history: TableHistory, truncations: Truncations) -> 
 def events_of(work: TableReplay, window: str) -> list[RowEvent]:
     """Return the events that the fold of a window needs.
 
-    These are the window's events and, for late events among them, all other events of the same keys.
+    These are the window's events and, if some of them are late (they may be older than gold), other events of the same
+    keys.
     """
     if work.has_all or not work.events or work.state is None:
         return work.events
@@ -99,8 +104,8 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
 def late_events(work: TableReplay, window: str, joined: Set[Pair] = frozenset()) -> Iterator[RowEvent]:
     """Yield the window's events that may be older than gold.
 
-    If gold already has the window, these are all its events. `joined` are updates with a half in a window that gold
-    has: their halves in this window are late too.
+    If gold already has the window, these are all its events. `joined` are updates (`RowEvent.pair`) that come as two
+    messages, if gold already has the window of the other message. The messages in this window are then late, too.
     """
     if work.state is None:
         return
@@ -129,9 +134,10 @@ def _whole_stories(
 
 
 def other_halves(work: TableReplay, alone: set[Pair]) -> list[RowEvent]:
-    """Return the missing halves of the updates in `alone`, from other windows.
+    """Return the missing halves of updates from the other windows that gold has.
 
-    This window has only one half of these updates. A half that has not arrived yet is not in the result.
+    An update in two messages has two halves. `alone` are the updates (`RowEvent.pair`) of which this window has only
+    one half. A half that has not arrived yet is not in the result.
     """
     if not alone:
         return []

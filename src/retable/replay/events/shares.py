@@ -36,10 +36,10 @@ EVENTS_AT_ONCE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class KeyShare:
-    """The keys for whose hashes `owns` returns True. Without a key, whole rows are used as keys.
+    """Some keys of a table: those for whose hashes `owns` returns True. Without a key, whole rows are used as keys.
 
-    `events` are all events of these keys. A row that changes its key is in two shares. It is counted in the share of
-    its new key. In the share of its old key, its arrival is in `foreign`.
+    `events` are all events of these keys. An event that changes the key of a row is in the shares of both keys. It is
+    counted in the share of the new key. The share of the old key has its `RowEvent.arrival` in `foreign`.
     """
 
     events: list[RowEvent]
@@ -47,9 +47,9 @@ class KeyShare:
     owns: Callable[[Hashes], Flags]
 
     def fold(self, reader: TableReader, bounds: Bounds) -> Folded:
-        """Fold the keys of this share.
+        """Fold the events of this share, if `bounds` does not exclude them, to the last state of each key.
 
-        Raise SpelledTwice if a key has two spellings, and this share has the hash of only one of them.
+        Raise SpelledTwice if a key has two spellings (`1.5`, `1.50`), and this share has only one of their hashes.
         """
         hashes: dict[tuple[object, ...], int] = {}
         others: dict[tuple[object, ...], set[int]] = {}
@@ -91,10 +91,10 @@ Fold = Callable[[], tuple[list[RowEvent], Folded]]
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The events that decide about a table. If there are many, `shares` make them, one share at a time.
+    """The events from which the change of a table is made. If they are many, each function in `shares` reads some.
 
-    `sample` are all events or, if there are shares, events that represent them for the rules. `in_gold` are events that
-    gold already has. If `in_tasks`, tasks read and fold the events.
+    `sample` are all events or, if there are shares, some events that represent all events. `in_gold` are events that
+    gold already has. If `in_tasks`, Spark tasks read and fold the events.
     """
 
     sample: list[RowEvent]
@@ -103,7 +103,7 @@ class Gathered:
     in_tasks: bool = False
 
     def folds(self, key_changes: Seq[KeyChange], reader: TableReader, bounds: Bounds) -> list[Fold]:
-        """Return a function per share, which returns its events and their fold. Call one at a time to save memory."""
+        """Return, for each share, a function that returns its events and their fold. Call one at a time."""
 
         def fold(share: Callable[[], KeyShare]) -> tuple[list[RowEvent], Folded]:
             made = share()
@@ -114,9 +114,9 @@ class Gathered:
         return [lambda: (self.sample, fold_key_changes(self.sample, key_changes, reader, bounds))]
 
     def kept(self, replacement: Replacement, folded: Folded, reader: TableReader, with_part: bool) -> "ShareOutcome":
-        """Return the result of a share. If there are several shares, it is columns, which take less memory.
+        """Return the result of a share, to keep until all shares are folded. Columns take less memory than objects.
 
-        `with_part` adds the partition to the sequences.
+        `replacement` is the change of gold, made from `folded`. `with_part` adds the partition to the sequences.
         """
         if not self.shares:
             return ShareOutcome(replacement)
@@ -126,24 +126,24 @@ class Gathered:
 
 
 def touched_keys(folded: Folded, reader: TableReader) -> pa.Table:
-    """Return the keys that the fold touched or, without a key, the rows. Columns are named by their index."""
+    """Return the keys (or rows, without a key) that the fold may change in gold. Columns are named by their index."""
     return to_keys([*folded.touched], key_of(reader))
 
 
 def key_of(reader: TableReader) -> list[tuple[str, GoldType]]:
-    """Return the index, as text, and the type of each key column or, without a key, of each column."""
+    """Return the index, as text, and the type of each key column or, in a table without a key, of each column."""
     columns = columns_of(reader)
     return [columns[at] for at in reader.key_columns] or columns
 
 
 def columns_of(reader: TableReader) -> list[tuple[str, GoldType]]:
-    """Return the index, as text, and the type of each column."""
+    """Return the index in `reader.columns`, as text, and the type of each column."""
     return [(str(at), column.type) for at, column in enumerate(reader.columns)]
 
 
 @dataclass(frozen=True, slots=True)
 class ShareOutcome:
-    """The result of a share. If there are several, `columns` has the result, and `touched` all keys of its events."""
+    """The change of gold by a share: `replacement` or, if there are several shares, `columns` and `touched` keys."""
 
     replacement: Replacement
     columns: VectorizedRows | None = None
@@ -151,7 +151,7 @@ class ShareOutcome:
 
 
 def join_outcomes(change: Change, outcomes: list[ShareOutcome]) -> Change:
-    """Join the results of all shares. Raise NotParted if a key is in two shares, because it has two spellings."""
+    """Return `change` with the results of all shares. Raise NotParted if a key with two spellings is in two shares."""
     debts = None if change.debts is None else change.debts + sum(each.replacement.debts for each in outcomes)
     columns = [each.columns for each in outcomes if each.columns is not None]
     if not columns:
@@ -167,11 +167,11 @@ class NotParted(Exception):
 
 
 class SpelledTwice(NotParted):
-    """A key has two spellings, so that one hash does not find all of its events."""
+    """A key has two spellings, such as `1.5` and `1.50`, so that one key hash does not find all events of the key."""
 
 
 def is_big(work: TableReplay) -> bool:
-    """Return whether a window has more rows of a table, or more bytes, than are folded at once."""
+    """Return whether the rows of a window and a table are too many, or too large, to be folded at once."""
     rows, size = (sum(getattr(batch.source, what) for batch in work.batches) for what in ("num_rows", "nbytes"))
     return work.mode == "replay" and ranges_of(rows, size, EVENTS_AT_ONCE) > 1
 
@@ -181,7 +181,7 @@ def _rows(work: TableReplay) -> pa.Table:
 
 
 def check_parted(work: TableReplay, reader: TableReader) -> None:
-    """Raise NotParted if the result of a key may depend on events that the hash of the key does not find."""
+    """Raise NotParted if a key's hash may not find all events on which the key's last state depends."""
     check_apart(work, reader)
     if not are_hashed(work, reader):
         raise NotParted
@@ -193,7 +193,7 @@ def are_hashed(work: TableReplay, reader: TableReader) -> bool:
 
 
 def check_apart(work: TableReplay, reader: TableReader) -> None:
-    """Raise NotParted if the result of a key may depend on events of other keys."""
+    """Raise NotParted if the last state of a key may depend on events of other keys."""
     history = reader.history
     columns = [column for epoch in history.epochs for column in epoch.columns]
     depends = history.shards or history.rekeyed or any(casts_of(columns)) or retention_floor(work.state, history)
@@ -202,13 +202,13 @@ def check_apart(work: TableReplay, reader: TableReader) -> None:
 
 
 def part(work: TableReplay, window: str) -> Gathered:
-    """Divide the rows of a window by key, together with the events of other windows that these keys need.
+    """Divide the rows of a window into shares by key, and add events of other windows that these keys need.
+
+    If an update comes as two messages (halves), the keys of both halves are in one share. If rows have partial images,
+    the old and the new key of a row are in one share, because the missing columns have the values of the old row.
 
     Raise NotParted if a table without a key has different rows at one position, because the fold takes the second row
     as a redelivery of the first row.
-
-    The keys of both halves of an update are in one share. If rows have partial images, the old and the new key of a row
-    are in one share too, because the missing columns have the values of the old key's row.
     """
     rows = _rows(work)
     if not work.events[0].keys and _has_others_at_one_place(rows):
@@ -251,7 +251,7 @@ def _has_others_at_one_place(rows: pa.Table) -> bool:
 
 
 def is_much(batch: RowBatch, hashes: Hashes) -> bool:
-    """Return whether the keys with these hashes have more rows than become events at once."""
+    """Return whether the keys with these hashes have too many rows in the batch to make events of all these rows."""
     return bool(speak_of(batch.rows, hashes).sum() > EVENTS_AT_ONCE)
 
 
@@ -261,10 +261,10 @@ def share_of(
     events_of: Callable[[pa.Table], list[RowEvent]],
     more: Seq[RowEvent] = (),
 ) -> KeyShare:
-    """Return the share of the keys with these hashes, of one table.
+    """Return the keys with these hashes, and all their events, as a share.
 
-    `rows` are the table's rows in the window, `events_of` converts rows to events, and `more` are events of other
-    windows.
+    `rows` are all rows of the table in the window. `events_of` converts rows to events. `more` are events of the same
+    keys in other windows.
     """
     rows = rows.filter(pa.array(speak_of(rows, hashes)))
     are_home = np.isin(hashes_of(rows), hashes).tolist()
@@ -274,10 +274,10 @@ def share_of(
 def share(
     here: list[RowEvent], are_home: list[bool], more: list[RowEvent], owns: Callable[[Hashes], Flags]
 ) -> KeyShare:
-    """Return the share of the keys that it `owns`: the events `here`, of a window, and `more` events.
+    """Return the share of the keys for whose hashes `owns` returns True, with the events `here` and `more`.
 
-    `are_home` says for each event of `here` whether its new key is in the share. If not, the event left a key of the
-    share. Counted events in `more` are also of the window, and also left a key of the share.
+    `here` are events of the window. `are_home` says for each of them whether its new key is in the share. If not, its
+    old key is. `more` are other events. Those that are counted are of the window, and their old key is in the share.
     """
     guests = [event for event, home in zip(here, are_home, strict=True) if not home]
     guests += [event for event in more if event.counted]
@@ -287,7 +287,7 @@ def share(
 
 
 def speak_of(rows: pa.Table, hashes: Hashes) -> Flags:
-    """Return for each row whether its key, or the key that it left, has one of these hashes."""
+    """Return for each row whether its key or, if the row changed its key, the old key has one of these hashes."""
     left = np.asarray(pc.is_valid(rows["old_key_hash"])) & np.isin(hashes_of(rows, "old_key_hash"), hashes)
     return np.isin(hashes_of(rows), hashes) | left
 

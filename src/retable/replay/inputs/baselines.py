@@ -1,4 +1,4 @@
-"""Read the baselines of a source, and convert them to statements: a table starts again at its baseline."""
+"""Read the baselines (full copies of tables) of a source, and convert them to statements that start tables again."""
 
 from collections.abc import Callable
 
@@ -12,20 +12,20 @@ from retable.schema_history.statement import Statement
 
 
 def read_whole_baselines(lake: Lake, source: str) -> Baselines:
-    """Return the pieces of the complete baselines of a source: those whose last piece was written."""
+    """Return the complete baselines of a source: those whose last piece (part of the copy) was written."""
     return whole_baselines(read_baselines(lake, source))
 
 
 def read_unfinished(lake: Lake, source: str) -> list[Unfinished]:
-    """Return the baselines of a source that stopped before their last piece."""
+    """Return the baselines of a source that are not finished: a piece is not written yet, or not replayed."""
     rows = read_baselines(lake, source)
     return unfinished_baselines(rows, read_replayed_pieces(lake, source)) if rows else []
 
 
 def start_statements(baselines: Baselines, takes: Callable[[TableName], bool]) -> list[Statement]:
-    """Return one statement for each baseline: the table starts again at the position of the baseline.
+    """Return one statement for each baseline: it starts the table again, empty, at the position of the baseline.
 
-    Baselines of tables for which `takes` returns False are skipped.
+    `takes` returns whether the settings include a table. Baselines of other tables are skipped.
     """
     found: dict[tuple[str | None, ...], Statement] = {}
     for row in baselines.rows:

@@ -11,7 +11,7 @@ from retable.schema_history.decisions import Decision, DecisionKind
 
 
 def decisions_of(lake: Lake, source: str) -> tuple[Decision, ...]:
-    """Return the decisions of a source, oldest first."""
+    """Return the decisions of people about one source, oldest first."""
     return tuple(
         Decision(
             row.identity,

@@ -25,7 +25,7 @@ from retable.settings.sources import SourceSettings
 def trace_tables(lake: Lake, source: SourceSettings) -> Tables:
     """Return the tables of a source, as all statements in silver define them.
 
-    Tables of gold that no statement created are included.
+    The result includes gold tables that no statement created, because their rows came without statements.
     """
     rules, statements = read_source_statements(lake, source)
     return Tables.trace(statements, rules, [], read_known(lake, source.name))
@@ -34,9 +34,10 @@ def trace_tables(lake: Lake, source: SourceSettings) -> Tables:
 def read_source_statements(
     lake: Lake, source: SourceSettings, more: Iterable[RowDict] = ()
 ) -> tuple[SourceRules, list[Statement]]:
-    """Return the rules of a source and its statements: all of silver, then those in `more`.
+    """Return the rules of a source and its statements: all statements in silver, then those in `more`.
 
-    The rules come from the settings and from what is recorded of the source.
+    `more` are further statements as rows of silver. The rules come from the settings, and from the recorded decisions,
+    schema dumps and baselines of the source.
     """
     ordinals = read_ordinals(lake, source.name)
     imports = read_schema_imports(lake, source.name)

@@ -1,4 +1,4 @@
-"""Read and convert the imported schema dumps of a source. Every trace of its statements uses them."""
+"""Read and convert imported schema dumps. They declare tables, like statements of the source."""
 
 import hashlib
 import json
@@ -20,7 +20,10 @@ from retable.schema_history.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """A table from a schema dump, and the position in the source's order at which the dump was taken."""
+    """A table from a schema dump, and the position in the source's log at which the dump was taken.
+
+    `dialect` is the database, `statement` the text in the dump, and `origin` says where the dump comes from.
+    """
 
     table: DeclareTable
     position: Sequence
@@ -31,7 +34,7 @@ class Import:
 
 @dataclass(frozen=True)
 class Imports:
-    """All imports of one source."""
+    """All tables that were imported from schema dumps of one source."""
 
     each: tuple[Import, ...] = ()
 
@@ -44,13 +47,14 @@ class Imports:
 
     @property
     def dialect(self) -> str | None:
-        """The dialect of the database that the dumps are from. None if there are no imports."""
+        """The database whose SQL dialect the dumps have. It is None if there are no dumps."""
         return self.each[0].dialect if self.each else None
 
     def statements(self, takes: Callable[[TableName], bool]) -> list[Statement]:
-        """Return the imports of tables that the settings take, as statements at the positions of their dumps.
+        """Return the imported tables as statements at the positions of their dumps.
 
-        At an equal position, they come after the statements of the stream.
+        `takes` returns whether the settings include a table. Other tables are skipped. At an equal position, these
+        statements come after the statements in messages.
         """
         return [
             Statement(
@@ -66,9 +70,10 @@ class Imports:
         ]
 
     def fingerprint(self, identity: str, name: TableName) -> str:
-        """Return a digest of the imports of a table, under its first and its present name.
+        """Return a digest of the imports of a table. It changes if a new dump changes the schema of the table.
 
-        The digest is empty if there are none.
+        Imports count under the present `name`, and under the first name, which `identity` contains. The digest is empty
+        if the table has no import.
         """
         names = {str(name), identity.rpartition("@")[0]}
         mine = [each for each_name in names for each in self._of.get(each_name, ())]
@@ -84,7 +89,7 @@ NO_IMPORTS = Imports()
 
 
 def read_schema_imports(lake: Lake, source: str) -> Imports:
-    """Return the imports of a source, in the order in which they were made."""
+    """Return the tables from schema dumps of a source, in the order in which they were imported."""
     return Imports(tuple(map(_import, read_imports(lake, source))))
 
 

@@ -10,9 +10,10 @@ from retable.model.sequence import Sequence, parse_sequence
 
 
 class FirstRows(NamedTuple):
-    """Where the rows of a table start: the first window with rows, and the lowest sequence of each partition.
+    """The first window with rows of a table, and the lowest sequence of its rows in each source partition.
 
-    Sequences are text, by partition. If `window` is None, the table has no rows yet.
+    `lowest` has the sequences (positions in the source's log) as text, by partition. If `window` is None, the table has
+    no rows yet.
     """
 
     window: str | None
@@ -23,7 +24,7 @@ NO_ROWS = FirstRows(None, {})
 
 
 def first_rows(lowest: Mapping[str, Mapping[str, str]]) -> FirstRows:
-    """Return where rows start. `lowest` has the lowest sequences of the rows, by window and partition."""
+    """Return the start of a table's rows. `lowest` has the lowest sequences of its rows, by window and partition."""
     found: dict[str, str] = {}
     windows = [window for window, parts in lowest.items() if parts]
     for window in windows:
@@ -33,7 +34,7 @@ def first_rows(lowest: Mapping[str, Mapping[str, str]]) -> FirstRows:
 
 
 def find_first_rows(ledger: LedgerRows, tables: Collection[str]) -> dict[str, FirstRows]:
-    """Return where the rows of each gold table start, by gold name, from the counts in the ledger."""
+    """Return the start of the rows of each gold table, by gold name, from the ledger. `tables` are gold names."""
     return {
         table: first_rows({window: counted.lowest for window, counted in rows.items()})
         for table, rows in ledger.of_tables(tables).items()
@@ -49,27 +50,28 @@ def joined(one: FirstRows, other: FirstRows) -> FirstRows:
 
 
 def begins_with(first: FirstRows, window: str, lowest: Mapping[str, str]) -> bool:
-    """Return whether the start of a table's rows may change if a window gets other rows.
+    """Return whether the start of a table's rows may change if the window `window` gets other rows.
 
-    `lowest` are the present lowest sequences of the window, by partition.
+    `first` is the present start. `lowest` are the present lowest sequences in the window, by partition.
     """
     return first.window == window or any(first.lowest.get(part) == text for part, text in lowest.items())
 
 
 def recorded_first(row: TableRow) -> FirstRows | None:
-    """Return where the rows of a table start, as ops.tables records it.
+    """Return the start of a table's rows that `row`, a row of ops.tables, contains.
 
-    Return None if an older version of Retable wrote the row of ops.tables.
+    Return None if an older version of Retable wrote the row, without the start.
     """
     return None if row.lowest is None else FirstRows(row.first_window, row.lowest)
 
 
 def known_tables(rows: Iterable[TableRow], ledger: LedgerRows, kept_from: str) -> dict[TableName, Sequence | None]:
-    """Return the undeclared tables, by the name in their messages, with the position of their first row.
+    """Return the gold tables that no statement created, by source name, each with the position of its first row.
 
-    The position is None if the first rows have no order, or if retention dropped some rows. Then the table was there
-    from the beginning, and no late statement can give its name to another table. If ops.tables does not have the start
-    of a table's rows, it is read from the ledger. `kept_from` is the oldest window that silver has in full.
+    The position is None if the first rows came from several partitions, or if retention dropped some rows. Then the
+    table counts as existing from the beginning, and no late statement can give its name to another table. `rows` are
+    those of ops.tables. If a row lacks the start of the table's rows, the ledger is read. `kept_from` is the oldest
+    window that silver has in full.
     """
     mine = [row for row in rows if is_undeclared(row)]
     lacking = {row.gold for row in mine if row.lowest is None}

@@ -1,8 +1,8 @@
-"""Find rows of a table that are in other gold tables, because the settings or a RENAME sent them there before.
+"""Find rows that are in another gold table than their own, because the settings or a RENAME sent them there before.
 
-A replay of new windows does not move these rows: the table is held (`MOVED`) until it is rebuilt. Retable rebuilds the
-table without a person only after a late RENAME, which gives the table rows that were already replayed into another
-table.
+A replay of new windows does not move these rows: their own table is held (`MOVED`) until a person rebuilds it. Only
+after a late RENAME, Retable itself rebuilds the table. A RENAME is late if rows that it gives to the table were already
+replayed into another table.
 """
 
 import hashlib
@@ -29,9 +29,10 @@ so these rows are gathered once."""
 
 
 class MovedRows:
-    """Find the gold tables of a source that have rows of other tables.
+    """Finds the gold tables of a source that have rows of other tables.
 
-    They have these rows by late statements, or because one of the tables is a table with shards.
+    There are two causes: a statement that came after the rows were replayed (a late statement), or several source
+    tables (shards) that go, or went, into one gold table. Call `see` before the other methods.
     """
 
     def __init__(self, recorded: RecordedState, locator: TableLocator) -> None:
@@ -42,10 +43,10 @@ class MovedRows:
         self._there: frozenset[str] = frozenset()
 
     def see(self, histories: Iterable[TableHistory], positions: Collection[Sequence] | None) -> None:
-        """Find rows that were replayed into one table, although statements give them to another table.
+        """Find the tables with rows that a late statement gives to another table. The other methods use the result.
 
-        Only statements at `positions` are considered. If it is None, all statements are considered. `histories` are all
-        tables of the source. The other methods use the result.
+        `histories` are all tables of the source. If a name passes from one existing table to another, only statements
+        at `positions` are considered or, if it is None, all statements.
         """
         histories = list(histories)
         self._there = frozenset(each for history in histories for each in (history.identity, *history.identities))
@@ -81,7 +82,7 @@ class MovedRows:
     def replaced(self, identities: Iterable[str]) -> list[TableRow]:
         """Return the recorded gold tables that the tables with these identities replace.
 
-        No statement names the replaced tables any more.
+        The statements no longer define the replaced tables: a late statement gives their rows to these tables.
         """
         gone = {each for identity in identities for each in self._late.get(identity, ())} - self._there
         return [self._recorded.tables[identity] for identity in sorted(gone)]
@@ -97,9 +98,10 @@ class MovedRows:
         return {name for state in self._wholes.values() for name in state.undeclared_shards}
 
     def of(self, history: TableHistory) -> dict[str, str]:
-        """Return the other gold tables that have, or had, rows of a table, by identity.
+        """Return the identities of the other gold tables that have, or had, rows of a table.
 
-        The value is a digest of what was replayed into the other gold table, or `_LATE`.
+        The value is a digest of what was replayed into the other gold table. It is `late` if a late statement gave the
+        rows to this table.
         """
         mine = history.identities
         others = {identity for identity, state in self._wholes.items() if not mine.isdisjoint(state.shards)}
@@ -109,13 +111,13 @@ class MovedRows:
         return late | {identity: self._digest(identity) for identity in others - {history.identity}}
 
     def missing(self, history: TableHistory) -> list[str]:
-        """Return the recorded names of gold tables with rows of this table that its own gold lacks."""
+        """Return the names of the gold tables that have rows of this table which its own gold table lacks."""
         return sorted(self._recorded.tables[identity].gold for identity in self._missing(history))
 
     def are_late(self, history: TableHistory) -> bool:
-        """Return whether a late statement gives this table rows that its gold lacks.
+        """Return whether a late statement gives this table rows that its gold table lacks.
 
-        These rows were replayed into another table before the statement came.
+        Late means that the rows were replayed into another table before the statement came.
         """
         return any(how == _LATE for how in self._missing(history).values())
 
@@ -128,9 +130,9 @@ class MovedRows:
         return {identity: how for identity, how in elsewhere.items() if gathered.get(identity) != how}
 
     def dropped(self, history: TableHistory) -> RetentionFloor | None:
-        """Return which rows of a table silver no longer has, of those in other gold tables (`of`).
+        """Return which rows of a table, of those in other gold tables (`of`), silver no longer has.
 
-        Return None if silver has all of these rows that count.
+        Such rows cannot be moved by a rebuild. Return None if silver has all of them that are not truncated.
         """
         elsewhere = self.of(history)
         mine = {each.identity: each.truncated_at for _, each in history.parts() if each.identity in elsewhere}
@@ -151,10 +153,10 @@ class MovedRows:
 
 @dataclass(frozen=True, slots=True)
 class RowsElsewhere:
-    """Rows of a source table that now go to another gold table, which does not have all of them yet.
+    """Rows of a source table that the settings now send to another gold table, which does not have all of them yet.
 
-    `gold` is the gold table that has the rows. `to` is the name of the gold table that gets them, and it may not exist
-    yet.
+    `table` is the source table. `gold` is the name of the gold table that has the rows. `to` is the name of the gold
+    table that gets them. It may not exist yet.
     """
 
     table: TableName
@@ -168,10 +170,10 @@ def find_moved(
     states: Mapping[str, GoldState],
     applied: Callable[[str], Mapping[str, str | None]],
 ) -> list[RowsElsewhere]:
-    """Return the rows that the settings now send to another gold table than before.
+    """Return the rows that the settings now send to another gold table than before, and that it lacks.
 
-    `states` are all gold tables of a source, by name. `applied` returns what was replayed into the gold table of a
-    name, by window, according to the ledger.
+    `states` are all gold tables of a source, by name. `applied` takes the name of a gold table. It returns, by window,
+    the identity of the content that was replayed into the table, according to the ledger.
     """
     known = {state.identity: state for state in states.values()}
     found = []
@@ -196,8 +198,9 @@ def tables_to_rebuild(
 ) -> dict[str, str]:
     """Return the gold tables that need a rebuild, by name, each with the reason.
 
-    A table needs it if the settings send rows to it that it lacks. A table that still has rows that the settings send
-    to another table needs it too, if the settings still feed it. The parameters are those of `find_moved`.
+    If the settings send the rows of a source table from one gold table to another, both need a rebuild: the second
+    lacks these rows, and the first still has them. The first needs none if no rows go to it any more. The parameters
+    are those of `find_moved`.
     """
     found: dict[str, str] = {}
     for each in find_moved(settings, source, states, applied):
@@ -211,6 +214,6 @@ def tables_to_rebuild(
 
 
 def ledger_digest(applied: Mapping[str, str | None]) -> str:
-    """Return a digest of what was replayed into a gold table. `applied` has its identity, by window."""
+    """Return a digest of what was replayed into a gold table: by window, `applied` has the identity of the content."""
     mine = sorted((window, str(what)) for window, what in applied.items())
     return hashlib.sha256(repr(mine).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Decide, from the statements, which gold tables there are, which rows each of them has, and how it is named."""
+"""Decide, from the statements, which gold tables a source has, which rows go to each of them, and their names."""
 
 import hashlib
 from collections import defaultdict
@@ -32,7 +32,7 @@ REMEDY_CLASH = (
 
 
 class Tables:
-    """The tables of a source as its statements up to some window define them, and the table of each row."""
+    """The gold tables of a source, as its statements up to some window define them. Finds the table of each row."""
 
     def __init__(
         self,
@@ -84,11 +84,12 @@ class Tables:
         known: Mapping[TableName, Sequence | None],
         holder: Callable[[str], str | None] = lambda _: None,
     ) -> "Tables":
-        """Trace the statements of a source, and return its tables.
+        """Build the histories of a source's tables from its statements, and return the tables.
 
-        `inferred` are the undeclared columns. `known` has tables of gold, with the position of their first row. If no
-        statement created or changed such a table, the table starts at this position; if it is None, the table was there
-        from the beginning. `holder` returns the identity of the table that has a gold name.
+        `inferred` are the undeclared columns (only rows show them). `known` has gold tables by source name, with the
+        position of their first row. If no statement created or changed such a table, it starts at this position. If the
+        position is None, it existed from the beginning. `holder` returns the identity of the table that has a gold
+        name, or None.
         """
         inferred = list(inferred)
         takes = rules.source.takes
@@ -110,7 +111,7 @@ class Tables:
         return cls(timeline, rules, holder, statements)
 
     def has(self, identity: str) -> bool:
-        """Return whether there is a table of gold with this identity. A shard is not a table of gold."""
+        """Return whether there is a gold table with this identity. A shard has no gold table: it shares one."""
         return identity in self._histories
 
     def history(self, identity: str) -> TableHistory:
@@ -120,21 +121,21 @@ class Tables:
         return list(self._histories.values())
 
     def names_of(self, identity: str) -> set[TableName]:
-        """Return every name that a table had. The result is empty if no statement refers to the table."""
+        """Return every name that a table had at the source. The result is empty if the identity is not known."""
         history = self._histories.get(identity)
         return set() if history is None else history.names
 
     def references(self) -> list[ForeignKeyReference]:
-        """Return the foreign keys by which the source deletes or changes rows without an event.
+        """Return the foreign keys by which the source database deletes or changes rows without an event in its log.
 
-        The result is empty if the database logs these changes.
+        The result is empty if the database logs all changes.
         """
         return trace_references(self._statements) if find_dialect(self.rules.system).cascades_silently else []
 
     def is_declared_only(self, history: TableHistory) -> bool:
-        """Return whether only the statements of a connector's snapshot declare a table.
+        """Return whether a table is known only from the statements that a connector writes for its full copy.
 
-        A connector's snapshot may declare tables whose rows it does not capture.
+        The connector may write such statements also for tables whose rows it does not capture.
         """
         firsts = [each.changes[0] for _, each in history.parts() if each.changes]
         places = [(each.position, source_part(each.part), each.statement) for each in firsts]
@@ -149,9 +150,9 @@ class Tables:
         return list(self._timeline.recorded)
 
     def split(self, rows: dict[TableName, list[RowEvent]]) -> dict[str, list[RowEvent]]:
-        """Group row events by the identity of the table that has them.
+        """Group row events, given by table name, by the identity of the gold table to which they go.
 
-        If no statement declares the table name of an event, the name becomes a separate table.
+        If no table has the name at the position of an event, a new table without declared columns is added.
         """
         owned: dict[str, list[RowEvent]] = defaultdict(list)
         for name, events in rows.items():
@@ -168,9 +169,10 @@ class Tables:
         return dict(owned)
 
     def claims(self, history: TableHistory) -> dict[TableName, list[Claim]]:
-        """Return which table has the rows of each name that a table had, by name.
+        """Return, for each name that a table had, which rows under this name belong to it.
 
-        The first span that covers the sequence of a row decides.
+        A claim says for a range of sequences (span) whether the rows belong to this table. The first claim whose span
+        covers the sequence of a row decides.
         """
         found = {name: reversed(self._spans(name)) for name in history.names}
         return {
@@ -179,9 +181,10 @@ class Tables:
         }
 
     def dividing(self, name: TableName, first: Sequence, last: Sequence) -> set[Sequence]:
-        """Return the positions, from `first` to `last`, at which a statement may divide the rows of a name.
+        """Return the positions, from `first` to `last`, at which rows under the table name `name` must be split.
 
-        A statement divides rows if the name then means another table, or if the columns of the rows change.
+        These are the positions of statements after which the name means another table, or the table has other columns
+        or starts again.
         """
         spans = self._spans(name)
         places = {at for span, _, _ in spans for at in (span.start, span.end) if at is not None}
@@ -194,8 +197,8 @@ class Tables:
     def undeclared(self, owned: dict[str, list[RowEvent]], holds: Mapping[str, Hold | None]) -> list[InferredColumn]:
         """Return the columns that rows have and that no statement declares.
 
-        Rows that wait because of a hold are ignored. `owned` are the rows and `holds` gold's present holds, by table
-        identity.
+        `owned` are the rows and `holds` the present holds of gold tables, by table identity. Rows that wait because of
+        a hold are ignored.
         """
         found: list[InferredColumn] = []
         for identity, events in owned.items():
@@ -210,9 +213,9 @@ class Tables:
     def gold_names(self) -> dict[str, tuple[str, Hold | None]]:
         """Return the gold name of each table, by identity, with a hold if another table has the same name.
 
-        If two tables get the same name, the later one is held and gets a separate name. A dropped table leaves its name
-        to a live table. If the rows of a table are now in a table with shards, the table keeps its name, and another
-        table that wants the name gets a separate name.
+        If two tables get the same name, the later one is held and gets a name with a hash at its end. If one of the two
+        is dropped, this is the dropped one, and it is not held. A gold table whose rows now go to a table with shards
+        (several source tables) keeps its name. A new table of this name gets a hash at its end, too.
         """
         names: dict[str, tuple[str, Hold | None]] = {}
         elsewhere = {each for history in self._histories.values() if history.shards for each in history.identities}
@@ -234,7 +237,8 @@ class Tables:
     def touched_by(self, statements: Collection[Statement], known: Collection[str]) -> set[str]:
         """Return the identities of the tables that these statements affect.
 
-        A statement that starts a table again affects only tables that gold has: those whose identity is in `known`.
+        `known` are the identities of the tables that gold has. A statement that starts a table again, for example for a
+        full copy, affects only these.
         """
         places = {(statement.position, statement.part) for statement in statements}
 
@@ -259,5 +263,5 @@ def _starts(history: TableHistory) -> set[tuple[Sequence, TableName | None]]:
 
 
 def gold_names(settings: Settings, history: TableHistory) -> set[str]:
-    """Return every gold name that a table ever had, and every gold name of its shards."""
+    """Return the gold names for every name that a table, or a source table that goes into it, had."""
     return {gold_table(settings.lake, name) for name in {history.name, *history.names}}

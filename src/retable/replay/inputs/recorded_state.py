@@ -1,4 +1,4 @@
-"""What is recorded of a source before a run: its windows, what was replayed of them, and its tables."""
+"""What the lake records about a source before a run: its windows, which of them were replayed, and its tables."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -22,20 +22,20 @@ def _none_left_out(_: Collection[TableName]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedState:
-    """What is recorded of one source before a run.
+    """What the lake records about one source before a run. The run decides with it what to replay.
 
     `ordinals` are the numbers of the recorded windows, by name. A window is named by its start, so names sort as the
-    numbers do. `decoded` are the windows that were decoded. `replayed` gives, by window, the digest of silver's content
-    when the window's record was complete. `tables` are the rows of ops.tables, by table identity. `ledger` has what was
-    counted of gold tables.
+    numbers do. `decoded` are the windows that were decoded. `replayed` are the windows that were completely replayed,
+    each with the digest of its content in silver at that time. `tables` are the rows of ops.tables, by table identity.
+    `ledger` has the numbers of rows that were counted for gold tables.
 
-    `silver` returns digests of the content in silver, by window: of some windows or, for None, of all windows. If the
-    digest of a window changes, its content has changed. A window without a digest is empty. Retention may have dropped
-    rows of windows before `kept_from`. `left_out` returns whether a window was decoded without one of the given tables,
-    although the settings take this table now.
+    `silver` returns digests of the present content in silver, by window: of some windows or, for None, of all windows.
+    If the digest of a window changes, its content has changed. A window without a digest is empty. Retention may have
+    dropped rows of windows before `kept_from`. `left_out` returns whether a window was decoded without one of the given
+    tables, because the settings excluded the table then and include it now.
 
-    `decisions` are those of people about statements and rows. `imports` are schema dumps. `baselines` are full copies,
-    whose pieces are windows too. `suspects` are rows that the source cannot have any more.
+    `decisions` are those of people about statements and rows. `imports` are schema dumps. `baselines` are full copies
+    of tables, which are in silver as windows. `suspects` are rows of gold that the source cannot have any more.
 
     Data that grows with the number of windows and tables is read only when it is needed.
     """
@@ -68,19 +68,19 @@ class RecordedState:
         return {name: files.get(name, NO_FILES) for name in self.replayed}
 
     def records(self, silver: Mapping[str, str]) -> bool:
-        """Return whether the record of these windows is complete, and silver still has the recorded content.
+        """Return whether these windows were completely replayed, and silver still has the replayed content.
 
-        `silver` has the present digest of each window.
+        `silver` has the windows, each with the digest of its present content in silver.
         """
         return all(self.replayed.get(window) == content for window, content in silver.items())
 
     def missing(
         self, names: Collection[str], there: Mapping[int, int], truncated_at: Sequence | None, *, everywhere: bool
     ) -> RetentionFloor | None:
-        """Return which rows silver lacks, of the rows that the ledger counted for the gold tables `names`.
+        """Return which rows of the gold tables `names` silver no longer has, or None if it has all of them.
 
-        Only rows from `truncated_at` on count. Return None if silver lacks none. `there` is the number of rows that
-        silver has of each window, by window ordinal. Only windows of which retention may have dropped rows are
+        A window lacks rows if silver has fewer rows (`there`, by window ordinal) than the ledger counted. Rows below
+        the truncation point `truncated_at` do not matter. Only windows of which retention may have dropped rows are
         examined. If `everywhere`, all windows are examined. This is needed if not all tables of the rows are known.
         """
         dropped: dict[str, Sequence] = {}
@@ -94,7 +94,7 @@ class RecordedState:
         return RetentionFloor(dropped, -1, partial=True).above(truncated_at)
 
     def in_gold(self, state: GoldState | None) -> set[str]:
-        """Return the windows that a gold table has: the replayed windows, and those that its state names."""
+        """Return the windows whose rows a gold table has: the replayed windows, and those in its state (`applied`)."""
         return ({*self.replayed} | ({*state.applied} if state is not None else set())) & self.ordinals.keys()
 
     def visible(self, window: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Decide the types, names and keys of a source's tables, from settings, dialect and schema dumps."""
+"""Decide the types, names and keys of a source's tables, from settings, the SQL dialect and imported schema dumps."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -35,9 +35,10 @@ from retable.values.baseline_encoding import baseline_type, is_baseline
 
 @dataclass(frozen=True, slots=True)
 class SourceRules:
-    """The types, names and keys of the tables of one source, as its settings and schema dumps decide them.
+    """Decides the types, names and keys of the tables of one source, from its settings and schema dumps.
 
-    `system` is the database whose dialect the source uses.
+    `system` is the database whose SQL dialect the source uses. `decisions` are those of people about its statements,
+    `imports` its schema dumps, and `baselines` its full copies of tables.
     """
 
     settings: Settings
@@ -48,25 +49,25 @@ class SourceRules:
     baselines: Baselines = NO_BASELINES
 
     def fingerprint(self, identity: str, name: TableName) -> str:
-        """Return a digest of what decides how a table is decoded and typed.
+        """Return a digest of what decides how the rows of a table are decoded and typed.
 
-        This is the settings, and the imports of the table's schema.
+        This is the settings of the table, and the imported schema dumps of the table.
         """
         digests = (self.settings.fingerprint(self.source.name, name), self.imports.fingerprint(identity, name))
         return "+".join(filter(None, digests))
 
     def are_typed_otherwise(self, state: GoldState) -> bool:
-        """Return whether former settings gave gold's undeclared columns their types.
+        """Return whether the undeclared columns of a gold table have types of former settings, and must get new types.
 
-        The result is True only if silver still has all images of these columns, so that they can get new types.
+        If silver no longer has all rows of the table, the result is False, because the types can then not be changed.
         """
         now = self.settings.typing(self.source.name, state.table)
         return bool(state.inferred) and state.typing not in ("", now) and state.missing is None
 
     def started_by(self, window: str) -> set[Statement]:
-        """Return the statements that start tables again, for the baselines that have this window as a piece.
+        """Return the statements that start tables again for baselines (full copies), if `window` is a piece of them.
 
-        They are needed because the piece may have no rows.
+        They are needed because the window may have no rows of the table.
         """
         mine = Baselines(tuple(row for row in self.baselines.rows if row.window == window))
         return set(start_statements(mine, self.source.takes))
@@ -75,7 +76,7 @@ class SourceRules:
         return SchemaRules(self._declared, partial(keeps_values, self.system), describe, self.policies, self._read)
 
     def value_rules(self, table: TableName) -> ValueRules:
-        """Return how to read the values of a table, if its messages do not define it."""
+        """Return the settings that say how to read the values of a table, if its messages do not say it."""
         source, rules = self.source, self.settings.rules(table)
         return ValueRules(
             time_zone=source.time_zone,
@@ -88,7 +89,7 @@ class SourceRules:
         )
 
     def policies(self, table: TableName) -> Policies:
-        """Return the settings' policies for schema changes of a table."""
+        """Return the settings that decide what schema changes of a table do."""
         return self.settings.rules(table).policies
 
     def _read(self, text: str, table: TableName) -> tuple[SchemaChange, ...]:
@@ -109,9 +110,9 @@ class SourceRules:
     def seen(self, table: TableName, name: str, wire: str | None) -> tuple[str | None, GoldType]:
         """Return the source type and the gold type of an undeclared column.
 
-        `wire` is the column's type in the message, or None. The source type is None if neither messages nor settings
-        name one. The gold type is text if there is no type. Raise InvalidSetting if the settings name a source type,
-        but the database is not known.
+        `name` is the column, which no statement declares, and `wire` its type in the messages, or None. The source type
+        is None if neither messages nor settings name one. If there is no type at all, the gold type is text. Raise
+        InvalidSetting if the settings name a source type, but the database of the source is not known.
         """
         if wire is not None and is_baseline(wire):
             return None, self._ruled(table, name, baseline_type(wire)) or GoldType("string")
@@ -129,7 +130,7 @@ class SourceRules:
         return wire if isinstance(default, str) else None, self._ruled(table, name, kind) or GoldType("string")
 
     def column_names(self, history: TableHistory) -> dict[str, str]:
-        """Return the gold names of the final columns, by column identity.
+        """Return the gold names of the columns that a table has at the end of its history, by column identity.
 
         Raise NameClash if two columns get the same gold name.
         """
@@ -152,11 +153,12 @@ class SourceRules:
     def keys(
         self, history: TableHistory, events: Iterable[RowEvent], known: tuple[str, ...], hold: Hold | None
     ) -> tuple[str, ...]:
-        """Return the key columns of a table. The result is empty if the table has no key.
+        """Return the names of the key columns of a table. The result is empty if the table has no key.
 
-        The key comes from the settings, else from the statements, else from the messages below a hold. `known` are the
-        key columns of gold, under their present names. Raise KeyUnknown if messages of the table name different keys,
-        or another key than the statements.
+        The key comes from the settings, else from the statements, else from messages. `events` are rows of the table;
+        those that do not count, for example because of `hold`, are ignored. `known` are the key columns of the gold
+        table, under their present names. Raise KeyUnknown if messages name different keys, or another key than the
+        statements or gold.
         """
         rules = self.settings.rules(history.name)
         last = tuple(column.name for column in history.final.columns if column.id == SHARD_ID)
@@ -178,18 +180,19 @@ class SourceRules:
         if len(named) > 1:
             one, other = sorted(named)[:2]
             raise KeyUnknown(
-                f"some messages of {history.name} name the key {one}, and others name the key {other}; set `keys` for "
-                f"this table in the settings"
+                f"messages of {history.name}, or its messages and its gold table, have different keys: {one} and "
+                f"{other}; set `keys` for this table in the settings"
             )
         return (*named.pop(), *last) if named else ()
 
     def former_keys(
         self, history: TableHistory, events: Iterable[RowEvent], hold: Hold | None
     ) -> tuple[FormerKey, ...]:
-        """Return the former keys of a table: from its statements, else from its messages.
+        """Return the keys that a table had before each change of its key, from its statements, else from its messages.
 
-        The result is empty if the settings name a key. Raise KeyUnknown if messages name several keys before a change
-        of the key, or if a former key has an unknown column.
+        The result is empty if the key did not change, or if the settings name a key. `events` are rows of the table;
+        those that do not count, for example because of `hold`, are ignored. Raise KeyUnknown if messages name several
+        keys for the same former key, or if a former key has an unknown column.
         """
         if not history.rekeyed or self.settings.rules(history.name).keys:
             return ()
@@ -218,9 +221,11 @@ class SourceRules:
         return tuple(found)
 
     def hashed_by(self, keys: tuple[str, ...], history: TableHistory, events: Iterable[RowEvent]) -> bool:
-        """Return whether silver's key hashes are hashes of these keys, as the messages write them.
+        """Return whether silver's key hashes can find all events of a key of the table.
 
-        If a message names no key, its event has the key that the settings named when the message was decoded.
+        This is True if all `events` name exactly the key columns `keys`, and these columns never changed their type: a
+        key hash is of the key as the message writes it. If a message names no key, its event has the key that the
+        settings named when the message was decoded.
         """
         if not keys:
             return False
@@ -269,10 +274,11 @@ def _identity_in(epoch: Epoch) -> Callable[[str], str]:
 
 
 def names_by_identity(history: TableHistory, shard: str | None = None) -> dict[str, str]:
-    """Return the final names of columns, by identity.
+    """Return the names that columns have at the end of a table's history, by column identity.
 
-    If a column replaced another column, the identity of the replaced column has the same name. With `shard`, the
-    identities are those of the shard's own columns.
+    If a column replaced another column, the identity of the replaced column is also in the result, with the name of the
+    new column. If `shard` (the label of a source table of the gold table) is given, the identities are those of this
+    source table.
     """
     final = history.final.columns
     own = final if shard is None else history.shard(shard).columns
@@ -283,9 +289,9 @@ def names_by_identity(history: TableHistory, shard: str | None = None) -> dict[s
 
 
 def named_now(state: GoldState, history: TableHistory) -> tuple[str, ...]:
-    """Return gold's key columns under their present names.
+    """Return the key columns of a gold table, under the names that the columns have in `history`.
 
-    The result is empty if one of these columns is gone, or if a statement changed the key.
+    The result is empty if one of these columns is gone, or if a statement that gold does not include changed the key.
     """
     if any(str(position) not in state.changes for position in history.key_changes):
         return ()

@@ -1,4 +1,4 @@
-"""Read what a run needs: statements, the rows of each table, and the present state of gold."""
+"""Read what a run replays: statements, the rows of each table, and the present state of the gold tables."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Set
@@ -44,11 +44,11 @@ Owned = dict[str, list[RowEvent]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayScope:
-    """The tables that a run concerns. By table identity, `owned` has rows, `found` gold, and `batches` batches.
+    """What a run replays. By table identity: `owned` are rows, or samples of `batches`, and `found` are gold tables.
 
-    `statements` are the statements of the `visible` windows, each with its window. `tables` has the histories.
-    `inferred` are the undeclared columns. `endless` are tables whose undeclared columns were never complete, by
-    identity at the source, each with the reason.
+    `statements` are the statements of the windows `visible`, each with its window. `tables` are the tables that they
+    define. `inferred` are undeclared columns (only rows show them). `endless` are tables that must be held, because
+    their rows give an undeclared column new types again and again: the reason by identity.
     """
 
     statements: dict[Statement, str]
@@ -69,7 +69,7 @@ class ReplayScope:
 
 
 class ScopeReader:
-    """Read what one run needs, from messages, statements and settings. Nothing is written."""
+    """Reads what one run replays: rows and statements in silver, and gold's present state. It writes nothing."""
 
     def __init__(
         self,
@@ -94,11 +94,10 @@ class ScopeReader:
 
     # --- entrances -----------------------------------------------------------------------------------------------
     def window(self, name: str, sketched: bool = False) -> ReplayScope:
-        """Read all tables of a window.
+        """Return the tables that the window `name` changes, with their rows and statements.
 
-        If `sketched`, read only the positions of the rows, which show what is already done. Each round splits batches
-        at statements. If a round finds that gold already depends on a later window, the next round includes its
-        statements.
+        If `sketched` is True, only the positions of the rows are read: they suffice to see what was already replayed.
+        If a later window is already replayed into gold, its statements are also returned.
         """
         batches = self._batches(name, sketched)
         visible = self._recorded.visible(name)
@@ -118,9 +117,9 @@ class ScopeReader:
     def table(
         self, tables: Tables, identity: str, name: TableName, remembered: tuple[InferredColumn, ...], *, is_big: bool
     ) -> ReplayScope:
-        """Read all rows of one table that were replayed. `remembered` are its undeclared columns.
+        """Read the rows of one table in all replayed windows. `remembered` are its known undeclared columns.
 
-        `name` is the name of the table at the source. If `is_big`, the rows stay in silver's files.
+        `name` is its name at the source. If `is_big`, the rows stay in silver's files.
         """
         replayed, names = self._recorded.replayed, tables.names_of(identity) or {name}
         visible = self._recorded.visible(max(replayed))
@@ -134,32 +133,34 @@ class ScopeReader:
         return trace(self._events([record for record in records if record["window"] in replayed], counted=True))
 
     def has_many(self, gold: str) -> bool:
-        """Return whether the ledger counted more rows for this gold table than are folded at once."""
+        """Return whether a gold table has more rows, as the ledger counted them, than are folded at once."""
         found = self._recorded.ledger.of_table(gold).values()
         return sum(each.counts.get("rows", 0) for each in found) > EVENTS_AT_ONCE
 
     def find(self, tables: Tables, gold: str) -> tuple[str, TableName]:
-        """Return the identity and source name of a gold table, created or not. Raise NotFound if it is unknown."""
+        """Return the identity and the source name of a gold table, which need not exist yet. Raise NotFound if none."""
         row = rows_by_name(self._recorded.tables.values()).get(gold)
         if row is not None:
             return row.identity, row.name
         for identity, (name, _) in tables.gold_names().items():
             if name == gold:
                 return identity, tables.history(identity).name
-        raise NotFound(f"the source {self._source.name} has no gold table {gold}", table=gold)
+        raise NotFound(
+            f"the source {self._source.name} has no gold table {gold}; `retable tables` lists all tables", table=gold
+        )
 
     def tables(self) -> Tables:
-        """Return the tables up to the last replayed window, as the statements alone define them."""
+        """Return the tables as the statements up to the last replayed window define them: only declared columns."""
         statements = self._statements(self._recorded.visible(max(self._recorded.replayed)))
         return Tables.trace([*statements], self.rules, [], self._known(), self._holder)
 
     def older(
         self, tables: Tables, history: TableHistory, until: str, windows: Set[str], needed: LateKeys | Halves | None
     ) -> list[RowEvent]:
-        """Return the events of a table in some windows, up to the window `until`.
+        """Return the events of a table in those of `windows` that are not after the window `until`.
 
-        `needed` selects events; None means all. In these windows, the table's names may also refer to other tables,
-        whose events are left out.
+        `needed` selects events of late keys or halves of updates; None means all events. If another table had one of
+        the table's names in these windows, its events are left out.
         """
         found = self._rows.table_rows(until, history.names, needed)
         events = self._events([record for record in found if record["window"] in windows], counted=False)

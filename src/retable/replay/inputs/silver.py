@@ -47,10 +47,10 @@ from retable.schema_history.statement import Statement
 def read_removals(
     lake: Lake, source: str, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
 ) -> list[RowDict]:
-    """Read the row events of tables, with their source times, in the windows from `first` to `last`.
+    """Read row events of the tables `names`, with their source times, in the windows from `first` to `last`.
 
-    Only events whose operation is in `ops` are read. If `of_key`, an update is read only if it changes the key of its
-    row, or may change it.
+    Only events whose operation is in `ops` (such as DELETE) are read. If `of_key`, an update is read only if it
+    changes, or may change, the key of its row.
     """
     between = And(
         GreaterThanOrEqual(term=Reference("window"), value=literal(first)),
@@ -65,7 +65,7 @@ def read_removals(
 
 
 def read_times(lake: Lake, source: str, names: Collection[TableName], until: str) -> list[RowDict]:
-    """Read the positions and source times of tables' row events, in the windows up to `until`."""
+    """Read the positions and source times of row events of the tables `names`, in the windows up to `until`."""
     wanted = LessThanOrEqual(term=Reference("window"), value=literal(until))
     return _of_tables(lake, source, names, wanted, TIME_COLUMNS)
 
@@ -89,9 +89,10 @@ def of_kind(kind: str) -> BooleanExpression:
 
 
 def system_of(records: Iterable[RowDict], setting: str | None) -> str:
-    """Return the database whose dialect a source uses.
+    """Return the name of the database whose SQL dialect a source uses.
 
-    The messages of the source's statements name it, else the setting, else it is MySQL.
+    It is the first supported database that a message in `records` (statements in silver) names. Else it is the value of
+    the setting `source_system` or, without the setting, MySQL.
     """
     systems = [cast(str | None, record["source_system"]) for record in records]
     return next(
@@ -100,10 +101,10 @@ def system_of(records: Iterable[RowDict], setting: str | None) -> str:
 
 
 def to_statement(record: RowDict, default_system: str | None, spoken: str | None = None) -> Statement:
-    """Convert a schema event of silver to a statement. The dialect decides what the text means.
+    """Convert a schema event, as a row of silver, to a statement with the schema changes that its text means.
 
     `default_system` is the database if the message does not name it. `spoken` is the dialect of the whole source. A
-    statement of another dialect is not supported, because column types of two databases do not compare.
+    statement of another dialect becomes an unsupported change, because column types of two databases do not compare.
     """
     name = table_name(record)
     text = cast(str | None, record["ddl_text"]) or ""
@@ -141,21 +142,23 @@ def _read_text(
         hint = f"if they are like those of a supported database ({', '.join(PARSERS)}), set `source_system` to its name"
         return (Unsupported(name, f"statements of the database {systems[0]!r} are not supported yet; {hint}"),)
     if spoken is not None and PARSERS.get(spoken) != PARSERS[dialect]:
-        return (Unsupported(name, f"the source has statements of {spoken} and {dialect}: define two sources for it"),)
+        return (Unsupported(name, f"the source has statements of {spoken} and {dialect}; define one source for each"),)
     if record.get("dialect") == dialect and record.get("reader") == reader_version():
         return from_meaning(str(record["meaning"]))
     return parse_statement(dialect, text, database, schema, table or None)
 
 
 def taken(statement: Statement, takes: Callable[[TableName], bool]) -> Statement:
-    """Return the statement without its changes of tables that the source leaves out.
+    """Return the statement without its changes of tables that the settings exclude.
 
-    A RENAME from a table that is left out to a table that is taken becomes an unsupported change.
+    `takes` returns whether the settings include a table. A RENAME of an excluded table to the name of an included table
+    becomes an unsupported change, because silver has no rows of the excluded table.
     """
     kept = tuple(
         Unsupported(
             change.to,
-            f"it was renamed from {change.table}, which the settings leave out, so its older rows are not in silver",
+            f"{change.to} was renamed from {change.table}, which the settings leave out, so its rows from before this "
+            f"RENAME are not in silver",
         )
         if isinstance(change, RenameTable) and takes(change.to) and not takes(change.table)
         else change

@@ -1,4 +1,4 @@
-"""Find the gold table of each source table, and rename it to the name that it should have."""
+"""Find the gold table of each source table, and rename gold tables whose name should be another one."""
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -17,9 +17,10 @@ REMEDY = "move or rebuild the other table that has this name, then: retable rebu
 
 @dataclass(slots=True)
 class LocatedTable:
-    """The name and the state of a gold table. The state is None if there is no gold table yet.
+    """The name (`gold`) and the state of a gold table. The state is None if there is no gold table yet.
 
-    `hold` comes from ops.tables: the table's metadata was damaged or lost, and the table may lack later changes.
+    `hold` is the hold that ops.tables has for the table because its metadata was damaged or lost, so that gold may lack
+    changes. It is None if there is no such hold.
     """
 
     gold: str
@@ -28,11 +29,11 @@ class LocatedTable:
 
 
 class TableLocator:
-    """Find and rename the gold tables of one source.
+    """Finds and renames the gold tables of one source.
 
     `recorded` are the rows of ops.tables, by table identity. The state in the gold table itself has priority over them.
-    `is_fed` returns whether the settings still take a recorded table. `horizon` is the highest `GoldState.horizon` of
-    the tables that were found.
+    `is_fed` returns whether, with the present settings, rows still go to a recorded table. `on_progress` gets a text
+    for the log. `horizon` is the number of the newest window whose statements a found table was built with; -1 if none.
     """
 
     def __init__(
@@ -53,11 +54,13 @@ class TableLocator:
         self._on_progress = on_progress
 
     def find(self, identity: str, desired: str, former: Iterable[str] = (), *, lives: bool = True) -> LocatedTable:
-        """Find the gold table with an identity.
+        """Find the gold table of the source table with this identity.
 
-        It is searched under its recorded name, under the desired name, and in the namespaces of these names and of the
-        `former` names. The last search is needed because a run that died may have left a table under a name that is not
-        recorded. If a recorded table still `lives` at the source and is not found, it is lost.
+        It is searched under its recorded name, under the name that it should have (`desired`), and in the namespaces of
+        these names and of the `former` names. The last search is needed because a run that died may have left the table
+        under a name that is not recorded. `lives` says that the table still exists at the source. If such a table is
+        recorded but not found, it is lost, and the result has a hold. If there is no gold table, the result has the
+        desired name and no state.
         """
         row = self.recorded.get(identity)
         likely = [desired] if row is None else [row.gold, desired]
@@ -94,10 +97,10 @@ class TableLocator:
         return LocatedTable(name, state, recorded_hold(row))
 
     def rename(self, wanted: Mapping[str, str], found: Mapping[str, LocatedTable]) -> dict[str, Hold]:
-        """Rename tables to their `wanted` names, by table identity.
+        """Rename the tables `found` to the names `wanted`. Both are by table identity.
 
-        If the names form a cycle, a temporary name is used. If another table keeps a wanted name, return a hold for the
-        table that cannot get the name.
+        If tables exchange their names, a temporary name is used. If a table cannot be renamed, because another table
+        keeps its wanted name, the result has a hold for this table, by its identity.
         """
         there = {i: f for i, f in found.items() if f.state is not None and not f.state.is_unread}
         moves = {i: wanted[i] for i, f in there.items() if f.gold != wanted[i]}

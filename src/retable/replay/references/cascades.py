@@ -1,4 +1,4 @@
-"""Find rows that the source cannot have any more: a foreign key deleted or changed them without a log event.
+"""Find suspect rows of gold: the source cannot have them, as a foreign key deleted or changed them without an event.
 
 The search costs time only if rows of a parent table were deleted or got other values. If an application deletes the
 child rows itself, no row is found. A child row that came after the parent's change is not suspect: the source had it
@@ -69,9 +69,10 @@ class _Inspection:
 
 
 class Cascades:
-    """Find suspect rows after a run, in gold as it is then. Nothing is written.
+    """Finds suspect rows of gold after a run, by the foreign keys of the source. It writes nothing.
 
-    A suspect row refers to a value that its parent lost (`Lost`), so the source cannot have the row any more.
+    A suspect row refers to a value that its parent row no longer has (`Lost`), so the source cannot have the row any
+    more. `results` are the tables that the run replayed, and `window` is the window of the run.
     """
 
     def __init__(
@@ -100,10 +101,11 @@ class Cascades:
         self._times: dict[str, dict[Moment, int | None]] = {}
 
     def inspect(self, rewritten: Collection[str]) -> list[Suspect]:
-        """Return the suspects that this run adds, settles or changes.
+        """Return the suspects (`Suspect`) that this run adds, settles or changes.
 
-        The search uses what parents lost in this window. If the run wrote late rows of a table, it also uses later
-        windows. If all rows of a table were written again (its identity is in `rewritten`), it uses all windows.
+        The search uses the values that parent rows lost in this window. If the run wrote rows of the child table, and
+        later windows are already replayed, it also uses these. `rewritten` are the identities of tables of which all
+        rows were written again. For foreign keys of or to these tables, it uses all windows.
         """
         for reference in self._references:
             self._take(reference, rewritten)

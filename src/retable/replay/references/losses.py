@@ -1,4 +1,4 @@
-"""Find the values that rows of a parent table lost in columns to which other tables refer, from silver's events."""
+"""Find values that parent rows no longer have, in columns to which foreign keys of other tables refer."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
@@ -16,9 +16,10 @@ from retable.schema_history.references import ForeignKeyReference, Moment
 
 
 def referred_columns(reference: ForeignKeyReference, parent: TableHistory) -> tuple[str, ...]:
-    """Return the columns of the parent table to which a foreign key refers.
+    """Return the names of the columns of the parent table to which a foreign key refers.
 
-    The result is empty if they are not known.
+    If the foreign key does not name them, these are the key columns of the parent. The result is empty if these are not
+    known.
     """
     return reference.key.parent_columns or parent.final.keys or ()
 
@@ -30,10 +31,10 @@ def losses(
     rules: SourceRules,
     ordinals: Mapping[str, int],
 ) -> Iterator[Lost]:
-    """Yield the values that row events of the parent removed while the foreign key may have existed.
+    """Yield the values that deletes and updates of parent rows removed while the foreign key may have existed.
 
-    `records` are these events, as rows of silver. An event is skipped if its old values are not all known, or one is
-    null. `ordinals` are the numbers of windows by name.
+    `records` are row events of the parent table, as rows of silver. An event is skipped if one of its old values is
+    unknown or null. `ordinals` are the numbers of windows by name.
     """
     columns = [parent.final.column(name) for name in referred_columns(reference, parent)]
     if not columns or None in columns:
@@ -58,7 +59,7 @@ def losses(
 
 
 def moment_of(record: RowDict) -> Moment:
-    """Return the sequence, the partition and the source time of a row event."""
+    """Return the sequence, the source partition and the source time of a row event. `record` is its row in silver."""
     return Moment(sequence_of(record), cast(str | None, record["part"]), cast(int | None, record.get("event_time_ms")))
 
 

@@ -1,4 +1,4 @@
-"""Suspects as they are recorded: rows of gold that the source cannot have any more."""
+"""Read and write the recorded suspects: rows of gold that the source cannot have, because of a foreign key."""
 
 import json
 from collections.abc import Sequence as Seq
@@ -19,7 +19,7 @@ from retable.schema_history.references import Moment
 from retable.settings.sources import SourceSettings
 
 SuspectPlace = tuple[str, tuple[str, ...]]
-"""The identity of a table, and the identities of the columns by which its rows refer to a parent table."""
+"""The identity of a child table, and the identities of its columns in the foreign key to a parent table."""
 
 _PYTHON: dict[str, Any] = {
     **dict.fromkeys(("int", "long", "date", "timestamp", "timestamptz"), int),
@@ -33,9 +33,9 @@ _PYTHON: dict[str, Any] = {
 
 
 class Lost(NamedTuple):
-    """Values that rows of a parent table lost in columns to which other tables refer.
+    """Values that a row of a parent table no longer has, in the columns to which a foreign key refers.
 
-    `moment` and `event` say when and how the rows lost them. `window` is the window of silver that has this event.
+    The row lost them by `event`, at the position `moment` in the source. `window` is the window with this event.
     """
 
     values: Values
@@ -46,11 +46,12 @@ class Lost(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """Rows of a table that still refer to values that rows of their parent table lost in one `window`.
+    """Rows of gold that still refer to values that rows of their parent table lost in one `window`.
 
-    They refer by `columns`, which are identities of gold's columns. `lost` are the losses, and `rows` is the number of
-    rows. If several source tables go into one gold table, `label` names the source table of the rows. `constraint` is
-    the foreign key as text.
+    The source cannot have these rows, because its foreign key deletes or changes them. `identity` is the identity of
+    their table, and `gold` its name. `columns` are the identities of the columns of the foreign key. `lost` are the
+    lost values, and `rows` is the number of rows. If several source tables go into one gold table, `label` names the
+    source table of the rows. `constraint` is the foreign key as text.
     """
 
     identity: str
@@ -68,26 +69,26 @@ class Suspect:
         return self.identity, self.columns
 
     def has(self, lost: Lost, kinds: Seq[GoldType]) -> bool:
-        """Return whether this suspect has a loss. `kinds` are the present types of the suspect's columns."""
+        """Return whether `lost` is one of the losses of this suspect. `kinds` are the types of its columns now."""
         mine = (each for each in self.lost if (each.moment, each.event) == (lost.moment, lost.event))
         return any(typed(each.values, kinds) == lost.values for each in mine)
 
     def is_same(self, other: "Suspect") -> bool:
-        """Return whether another suspect has the same losses and the same number of rows.
+        """Return whether another suspect has the same lost values, and the same number of rows that refer to them.
 
         The types in which the values were recorded do not matter.
         """
         return suspect_facts(self) == suspect_facts(other) and self.rows == other.rows
 
     def settled(self) -> "Suspect":
-        """Return the same suspect as settled: no row of gold is suspect any more."""
+        """Return the same suspect in the state `settled`: gold has no such row any more."""
         return replace(self, rows=0, state="settled")
 
 
 def open_suspects(lake: Lake, source: SourceSettings) -> dict[str, list[SuspectRow]]:
-    """Return the open suspects of a source, by table identity.
+    """Return the open suspects of a source, by table identity. Open means neither settled nor accepted by a person.
 
-    Suspects of tables are left out if the settings now ignore them (`on.cascade`).
+    Suspects of a table are left out if the setting `on.cascade` of the table is now `ignore`.
     """
     found: dict[str, list[SuspectRow]] = {}
     names = {row.identity: row.name for row in read_tables(lake, source.name)} if lake.find("ops.suspects") else {}
@@ -98,7 +99,7 @@ def open_suspects(lake: Lake, source: SourceSettings) -> dict[str, list[SuspectR
 
 
 def words_of(rows: Seq[SuspectRow]) -> str:
-    """Return a text that explains the suspect rows of a table to a person."""
+    """Return a text for people that says how many rows of a table are suspect, and why. `rows` are its suspects."""
     first = min(rows, key=lambda row: row.window)
     more = "" if len(rows) == 1 else f", and to rows of {len(rows) - 1} later deletes or changes"
     return (
@@ -113,14 +114,14 @@ def remedy_of(gold: str) -> str:
     return (
         f"messages that have not arrived yet may delete or change these rows; if not, `retable baseline {gold}` or "
         f"`retable resync {gold}` loads the rows as the source has them; if gold's rows are right, "
-        f"`retable accept-rows {gold} --reason ...`"
+        f"`retable accept-rows {gold} --reason ...` records this"
     )
 
 
 def typed(values: Values, kinds: Seq[GoldType]) -> Values | None:
-    """Return values as the Python types in which columns of these types compare them.
+    """Convert values to the Python types in which gold's columns are compared, such as int for a date.
 
-    Return None if a value does not fit its type.
+    `kinds` has the column type of each value. Return None if a value does not fit its type.
     """
     try:
         return tuple(
@@ -132,7 +133,7 @@ def typed(values: Values, kinds: Seq[GoldType]) -> Values | None:
 
 
 def suspect_facts(suspect: Suspect) -> str:
-    """Return the losses and the label of a suspect as JSON text."""
+    """Return the lost values and the label (source table) of a suspect as JSON text, as `ops.suspects` stores them."""
     lost = [
         [each.values, str(each.moment.sequence), each.moment.part, each.moment.time, each.event]
         for each in suspect.lost

@@ -12,21 +12,24 @@ from retable.schema_history.shards.joined import HIDDEN
 
 
 def hidden_key(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
-    """Return the indices of the key columns that readers see; empty if readers see all key columns."""
+    """Return the indices of the key columns that readers see, if the source table is a hidden key column.
+
+    Return an empty list if readers see all columns of the key. Clashes are then impossible.
+    """
     return key_columns(history, tuple(key for key in keys if key != HIDDEN)) if HIDDEN in keys else []
 
 
 def count_clashes(rows: pa.Table, on: list[str]) -> int:
-    """Count the keys in the columns `on` that more than one row has."""
+    """Return how many different values of the columns `on` are in more than one row."""
     counts = rows.select(on).group_by(on).aggregate([([], "count_all")])
     return int(pc.sum(pc.greater(counts["count_all"], 1)).as_py() or 0)
 
 
 def clashes_after(before: int, present: pa.Table, gone: pa.Table, rows: pa.Table, on: list[str]) -> int:
-    """Return the number of clashes of a gold table after a write. `before` is the number before it.
+    """Return the number of clashes of a gold table after a write that deletes and adds rows.
 
-    `present` are gold's rows that have a key value of the write in the columns `on`. `gone` has the keys of deleted
-    rows with all key columns, and `rows` the new rows.
+    `before` is the number before the write. `present` are gold's rows whose values in the columns `on` occur in the
+    write. `gone` has the keys of the deleted rows, with all key columns, and `rows` are the new rows.
     """
     names = gone.column_names
     present = present.select(names).cast(gone.schema)

@@ -1,4 +1,4 @@
-"""Decide what the events of one table change in gold, and at which hold the table stops."""
+"""Decide what the events of one table change in gold, and at which hold (stop with a reason) the table stops."""
 
 from collections.abc import Callable
 from collections.abc import Sequence as Seq
@@ -62,11 +62,11 @@ from retable.schema_history.history import Hold
 from retable.schema_history.policies import keyed_cast
 
 EventsOf = Callable[[bool, TableReader], Gathered]
-"""Returns the events to fold or, if the flag is True, all events of the table."""
+"""Returns the events to fold, as `Gathered`. If the flag is True, these are all events of the table."""
 
 
 class Deciding:
-    """Decides what to change in the gold tables of one window. It writes nothing to gold."""
+    """Decides what one window changes in gold tables: `decide` returns the plan for a table. It does not write gold."""
 
     def __init__(self, rows: RowStore, window: str, on_progress: Callable[[str], None]) -> None:
         self._rows = rows
@@ -76,13 +76,13 @@ class Deciding:
         self._exchange: Exchange | None = None
 
     def forget(self) -> None:
-        """Remove the rows that tasks wrote to the exchange."""
+        """Remove what tasks of the last decision wrote to the exchange (the files that pass rows between tasks)."""
         if self._exchange is not None:
             self._exchange.remove(self._left)
         self._left, self._exchange = set(), None
 
     def decide(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
-        """Decide by tasks, by columns, by shares, by single rows or by all rows. Return the final work and its plan."""
+        """Decide what changes in `table`. Return the plan, and the final `work`, which may have more events now."""
         work = replace(work, batches=tuple(batch.read() for batch in work.batches))
         try:
             if (plan := self._decide_in_tasks(work, table)) is not None:
@@ -286,7 +286,7 @@ class Deciding:
     def _decide_once(self, work: TableReplay, table: GoldTable, basis: Basis, gathered: EventsOf) -> ReplayPlan | Basis:
         """Do one round: fold the events below the hold of `basis`.
 
-        Return the plan, or the basis of the next round if statements, their order or rows result in a lower hold.
+        Return the plan, or the basis of the next round if statements or rows result in a lower hold.
         """
         history, hold = cut(work, basis.hold)
         if hold is not None and hold.position is None:

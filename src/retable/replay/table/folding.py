@@ -1,4 +1,4 @@
-"""One round of a decision about a table: fold its events in shares, and compare the result with gold's rows."""
+"""One round of a decision about a table: fold its events (find the last row of each key), and compare with gold."""
 
 from collections.abc import Callable, Collection
 from collections.abc import Sequence as Seq
@@ -40,10 +40,12 @@ from retable.schema_history.history import Hold
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """The result of a round: the change of gold, or the first `hold` by rows of a share, or the first `failure`.
+    """The result of a round: the change of gold, or a `hold` that rows cause, or the first `failure`.
 
-    `late` are the rows that caused the hold, if retention dropped rows before them. `folded` has the counts of all
-    events, but not the states of keys: these are in `shares` or, if tasks folded the rows, in `left`.
+    The hold is the one with the lowest position, and `stopped_by` is its row. `late` are the rows that caused the hold,
+    if retention dropped rows before them. `folded` has the counts of all events, but not the last rows of keys: these
+    are in `shares` (results for groups of keys) or, if tasks folded the rows, in `left`. `evolved` is the change of
+    gold's columns.
     """
 
     folded: Folded
@@ -56,13 +58,16 @@ class Outcome:
     left: LeftRows | None = None
 
     def stop(self, folded: Folded, late: list[RowEvent]) -> None:
-        """Use the hold of a share, unless the row of the present hold has an earlier position."""
+        """Use the hold of `folded`, the fold of a group of keys, unless the present hold is of an earlier row.
+
+        `late` are the rows that caused the new hold, if retention dropped rows before them.
+        """
         by, before = folded.stopped_by, self.stopped_by
         if self.hold is None or (by is not None and before is not None and by.arrival < before.arrival):
             self.hold, self.late, self.stopped_by = folded.hold, late, by
 
     def change(self) -> Change:
-        """Return the change of all shares. Raise the failure of a share, if there is one."""
+        """Return the change of gold for all groups of keys. Raise the failure, if there is one."""
         if self.failure is not None:
             raise self.failure
         assert self.evolved is not None
@@ -71,7 +76,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """The inputs of one round. `complete` is True if it has all events of the table."""
+    """The inputs of one round: fold the events of a table, compare the result with gold, and return an `Outcome`.
+
+    `found` has the events; `complete` is True if these are all events of the table. `reader` reads rows by the table's
+    schema, `names` are the gold names of columns by identity, and `bounds` decides which rows count.
+    """
 
     work: TableReplay
     table: GoldTable
@@ -89,7 +98,7 @@ class Round:
         return [replace(self, work=self.work.of_shard(label)) for label in labels]
 
     def fold(self) -> Outcome:
-        """Fold the shares. Compare each share with gold, unless rows of a share hold the table."""
+        """Fold the events in groups of keys (shares), and compare each group with gold, until a row holds the table."""
         outcome = Outcome(folded=Folded())
         for fold in self.found.folds(self.key_changes, self.reader, self.bounds):
             self._fold_share(fold, outcome)
@@ -117,7 +126,7 @@ class Round:
         outcome.folded.add(folded)
 
     def evolve(self) -> Change:
-        """Return the change of gold's columns, and the truncations that delete rows before other changes."""
+        """Return the change of gold's columns and the new truncation points, without any change of single rows."""
         evolution = evolution_of(self.work, self.table, self.reader, self.names)
         truncations = [] if self.table.is_empty else new_truncations(self.work, self.reader.history)
         defaults = self.reader.defaults if self.table.has_defaults() else {}
@@ -148,9 +157,10 @@ _KEYS_AT_ONCE = 50_000
 def of_other_parts(
     finder: KeyFinder, evolution: Evolution, reader: TableReader, rows: pa.Table, wires: Wires
 ) -> Hashes:
-    """Return the hashes of those keys of plain rows for which gold has a row from another Kafka partition.
+    """Return the hashes of those keys in `rows` for which gold has a row from another Kafka partition.
 
-    `wires` has the names and types in the message of the columns. Raise NotHere if only Spark can find gold's rows.
+    `rows` are plain rows: whole rows with the same columns. `wires` has each column's name and type in the messages.
+    Raise NotHere if only Spark can find gold's rows.
     """
     final, added = reader.history.final.columns, {column.id for _, column in evolution.adds}
     if not rows.num_rows or any(final[at].id in added for at in reader.key_columns):
@@ -168,7 +178,10 @@ def of_other_parts(
 def are_of_other_parts(
     store: RowStore, table: GoldTable, evolution: Evolution, reader: TableReader, rows: pa.Table, wires: Wires
 ) -> bool:
-    """Return whether gold has, or may have, a row with a key of these plain rows from another Kafka partition."""
+    """Return whether gold has a row with a key of `rows` from another Kafka partition.
+
+    Return True also if only Spark could find this out. The parameters are those of `of_other_parts`.
+    """
     try:
         return not table.is_empty and bool(
             of_other_parts(store.key_finder(table.name), evolution, reader, rows, wires).size
@@ -194,9 +207,10 @@ Matching = Callable[[Columns, list[int], list[Values]], list[CurrentRow]]
 def standing_rows(
     matching: Matching | None, evolution: Evolution, reader: TableReader, touched: Collection[tuple[object, ...]]
 ) -> list[CurrentRow]:
-    """Return gold's rows of the touched keys, as rows of the final schema. A new column has its default.
+    """Return gold's present rows of the keys `touched`, as rows of the final schema. A new column has its default.
 
-    `matching` finds gold's rows; it is None if gold has no rows.
+    `matching` finds gold's rows by key; it is None if gold has no rows. `evolution` is the change of gold's columns. In
+    a table without a key, `touched` has whole rows.
     """
     final = reader.history.final.columns
     added = {column.id for _, column in evolution.adds}

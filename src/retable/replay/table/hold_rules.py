@@ -1,4 +1,4 @@
-"""Rules that decide which hold stops a table: an existing one, or a new one because of a statement or of rows."""
+"""Rules for holds (stops of a table with a reason): which existing or new hold stops a table, and at which position."""
 
 from collections.abc import Iterable, Set
 
@@ -21,17 +21,21 @@ from retable.schema_history.shards.parts import SHARD_ID, shard_of
 REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold release TABLE --retry --reason ..."
 REMEDY_LATE = REMEDY_MOVED = "retable rebuild TABLE --reason ..."
 MOVED = "MOVED"
-"""The code of a hold of a table that lacks rows, or has too many, because the settings or a RENAME move them."""
-ORDER_REASON = "rows and this statement came in different partitions: it is not known which of them is older"
+"""The code of a hold if settings or a RENAME send rows to another gold table, so that this one lacks or has some."""
+ORDER_REASON = (
+    "rows of the table and this statement came in different Kafka partitions, so it is not known which of them is older"
+)
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
-LATE_ROW = "a row arrived that is older than rows already replayed, and the replayed windows lack rows that it needs"
+LATE_ROW = (
+    "a row arrived that is older than rows already replayed, and no replayed window has the whole row that it changes"
+)
 
 
 def standing_hold(work: TableReplay) -> Hold | None:
     """Return the hold that stops a table before any row is folded; None if there is none.
 
-    It is the present hold, or a hold because of a statement: one that is older than gold's rows, or one that silver no
-    longer has although gold's schema depends on it.
+    It is the present hold, or a hold because of a statement that is older than gold's rows, or because of a statement
+    that silver no longer has although gold's schema depends on it.
     """
     if work.clash is not None or work.state is None or work.mode == "rebuild":
         return work.clash
@@ -42,31 +46,31 @@ def standing_hold(work: TableReplay) -> Hold | None:
         if position not in work.state.changes and is_late(work.state, change.part, change.position):
             return Hold("LATE_CHANGE", LATE_REASON, None, change.part, change.statement, REMEDY_LATE)
     if work.history.hold is None and (vanished := set(work.state.changes) - set(applied)):
-        reason = f"the statement at {min(vanished)} is not in silver any more, but gold's schema depends on it"
+        reason = f"the statement at {min(vanished)} is no longer in silver, but the schema of the gold table needs it"
         return Hold("LATE_CHANGE", reason, None, None, None, REMEDY_LATE)
     return None
 
 
 def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str]) -> Hold | None:
-    """Return the hold of a gold table whose rows do not match the settings or a RENAME any more; None if they do.
+    """Return the hold of a gold table that, by the settings or a RENAME, should have other rows; None if it should not.
 
-    `missing` are other gold tables with rows that belong to this table now.
+    `missing` are the names of other gold tables with rows that belong to this table now.
     """
     why = None
     if missing:
         why = f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} rows that belong to this table now"
     elif state is not None and (left := state.shards.keys() - history.identities):
         names = sorted(str(state.shards[identity].table) for identity in left)
-        why = f"it has rows of {', '.join(names)}, which belong to another gold table now"
+        why = f"the gold table has rows of {', '.join(names)}, which belong to another gold table now"
     elif state is not None and state.shards and state.columns and all(c.id != SHARD_ID for c in state.columns):
-        why = "its rows do not show which source table they come from"
+        why = "the rows of the gold table do not show which source table each row is from"
     return None if why is None else Hold(MOVED, why, None, None, None, REMEDY_MOVED)
 
 
 def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bool:
-    """Return whether a plain batch can be folded as columns: no truncation, key change or hold concerns its rows.
+    """Return whether a batch can be folded as columns, because no truncation, key change or hold concerns its rows.
 
-    `empty` says whether gold has no rows. The rows may still be older than gold's rows (`late_marks`).
+    `empty` says whether gold has no rows. The rows of the batch may still be older than gold's rows (`late_marks`).
     """
     history, state, first = work.history, work.state, batch.first.sequence
     own = history.of(batch.shard)
@@ -95,7 +99,7 @@ def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bo
 
 
 def are_of_one_part(work: TableReplay, batches: Iterable[RowBatch]) -> bool:
-    """Return whether all rows of each shard, in gold and in the batches, come from one Kafka partition."""
+    """Return whether the rows of each source table, in gold and in the batches, all come from one Kafka partition."""
     parts = {event.part or "" for batch in batches for event in batch.sample}
     shards = {shard_of(part) for part in parts}
     if work.state is not None and not work.replaces_all:
@@ -104,22 +108,26 @@ def are_of_one_part(work: TableReplay, batches: Iterable[RowBatch]) -> bool:
 
 
 def is_all_late(work: TableReplay, batch: RowBatch) -> bool:
-    """Return whether all rows of a plain batch may be older than gold's rows."""
+    """Return whether each row of a batch may be older than gold's newest row of its Kafka partition."""
     state = work.state
     return state is not None and all(is_late(state, event.part, event.sequence) for event in batch.sample)
 
 
 def late_marks(work: TableReplay, batch: RowBatch) -> dict[str, Sequence]:
-    """Return the high-water marks of the Kafka partitions in which rows of a plain batch may be older than gold's."""
+    """Return gold's high-water mark (highest sequence), by Kafka partition, if rows of a batch may be older than it.
+
+    Partitions in which all rows of the batch are newer than gold are not returned.
+    """
     state = work.state
     late = () if state is None else (e for e in batch.sample if is_late(state, e.part, e.sequence))
     return {} if state is None else {event.part or "": state.high_water[event.part or ""] for event in late}
 
 
 def lifted_from(work: TableReplay) -> Sequence | None:
-    """Return the position from which the events of a table with a lifted hold can change gold.
+    """Return the position of the hold that this run lifts: gold already has the result of all events below it.
 
-    None means all events: no hold is lifted, the table has shards, or the settings changed.
+    Return None if events at every position can change gold: no hold is lifted, several source tables go into the gold
+    table, or the settings or the decoded windows changed.
     """
     if work.state is None or work.state.hold is None or not work.lifts_hold or work.history.shards:
         return None
@@ -129,9 +137,9 @@ def lifted_from(work: TableReplay) -> Sequence | None:
 
 
 def touched_from(folded: Folded, position: Sequence | None) -> set[tuple[object, ...]]:
-    """Return the touched keys with an event at or after a position, and the keys of gold's rows that these need.
+    """Return the keys in `folded.touched` whose last event is at or after `position`, and the keys that these need.
 
-    If the position is None, return all touched keys.
+    A key needs the key of gold's row that completes its partial image. If `position` is None, return all touched keys.
     """
     if position is None:
         return folded.touched
@@ -142,10 +150,10 @@ def touched_from(folded: Folded, position: Sequence | None) -> set[tuple[object,
 
 
 def is_behind(work: TableReplay, hold: Hold) -> bool:
-    """Return whether gold already has rows at or above the position of a new hold.
+    """Return whether gold already has rows at or above the position of the new hold `hold`.
 
-    Then the table stops in its present state, and only a rebuild can remove these rows. If a row of a Kafka partition
-    is the cause of the hold, only rows of the same partition are compared.
+    Then the table stops in its present state, and only a rebuild can remove these rows. If a row is the cause of the
+    hold, its position is compared only with gold's rows of the same Kafka partition.
     """
     if work.state is None or work.mode == "rebuild" or hold.is_same(work.state.hold) or hold.position is None:
         return False
@@ -158,21 +166,22 @@ def is_behind(work: TableReplay, hold: Hold) -> bool:
 
 
 def late_hold(hold: Hold) -> Hold:
-    """Return the hold for a cause that is older than gold's rows: the table stops in its present state."""
+    """Return the hold to use instead of `hold` if gold has newer rows: the table stops in its present state."""
     what = LATE_ROW if hold.code == RowMissing.code else LATE_REASON
     return Hold("LATE_CHANGE", f"{what} ({hold.reason})", None, hold.part, hold.statement, REMEDY_LATE)
 
 
 def ordering_hold(work: TableReplay, history: TableHistory, events: list[RowEvent]) -> Hold | None:
-    """Return the hold at a schema change whose order relative to `events` or to gold's rows is not known.
+    """Return a hold if it is not known whether a schema change is before or after `events` or gold's rows.
 
-    None if there is no such schema change. A statement that already holds the table is not considered.
+    This happens if they came in different Kafka partitions. The hold is at the schema change. Return None if there is
+    no such schema change. A statement that already holds the table, and later ones, are not considered.
     """
     return ordering_hold_at(work, history, {(event.part, event.sequence.epoch) for event in events})
 
 
 def ordering_hold_at(work: TableReplay, history: TableHistory, places: Set[tuple[str | None, int]]) -> Hold | None:
-    """Return the hold as `ordering_hold` does, for rows of these Kafka partitions, each with a source epoch."""
+    """Return the same hold as `ordering_hold`. `places` are Kafka partition and source epoch of the rows."""
     if work.state is not None and work.mode != "rebuild":
         places = places | {(part or None, high_water.epoch) for part, high_water in work.state.high_water.items()}
     stop = history.hold.position if history.hold is not None else None
@@ -191,9 +200,9 @@ def ordering_hold_at(work: TableReplay, history: TableHistory, places: Set[tuple
 
 
 def cut(work: TableReplay, hold: Hold | None) -> tuple[TableHistory, Hold | None]:
-    """Return the history of a table up to a hold, and the hold that stops it.
+    """Return the history of a table up to `hold`, and the hold that stops the table.
 
-    It is another hold than `hold` if an earlier statement holds the table, or if gold has rows above the hold.
+    The returned hold is not `hold` if an earlier statement holds the table, or if gold has rows above the hold.
     """
     if hold is not None and hold.position is None:
         return work.history, hold
@@ -203,9 +212,10 @@ def cut(work: TableReplay, hold: Hold | None) -> tuple[TableHistory, Hold | None
 
 
 def schema_hold(history: TableHistory, error: TableError) -> Hold:
-    """Return the hold for a schema that gold cannot have: at the statement that is the cause, or without a position.
+    """Return the hold for `error`, which says why gold cannot have the table's schema.
 
-    If the partition spec in the settings is impossible, the hold has no position.
+    The hold is at the statement that is the cause. It has no position if there is no such statement, or if the setting
+    `partition` is the cause.
     """
     if isinstance(error, PartitionUnfit):
         return Hold(error.code, error.message, None, None, None, REMEDY_PARTITION)
@@ -220,7 +230,7 @@ def schema_hold(history: TableHistory, error: TableError) -> Hold:
 def cast_or_schema_hold(
     history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: list[RowEvent]
 ) -> Hold | None:
-    """Return the hold at a type change that is not exact for values of rows, or that gold cannot have; or None."""
+    """Return the hold at a type change that loses part of a value in `events`, or that gold cannot have; else None."""
     try:
         return cast_hold(history, reader, key_changes, events)
     except TableError as error:
@@ -228,9 +238,9 @@ def cast_or_schema_hold(
 
 
 def stop_of(work: TableReplay, error: TableError) -> Sequence | None:
-    """Return the position at which a failure stops a table; None if the whole table stops in its present state.
+    """Return the position at which `error` stops a table. Return None if the whole table stops in its present state.
 
-    It is the lowest position of the window's events or, in a rebuild, the position of the row that failed.
+    The position is the lowest one of the window's events or, in a rebuild, that of the row that failed.
     """
     if isinstance(error, LateChange | BehindHorizon | PartitionUnfit):
         return None

@@ -1,4 +1,7 @@
-"""Replay a table after retention dropped some of its rows from silver: gold's rows represent the dropped rows."""
+"""Replay a table after retention dropped old row events from silver. Only gold's rows show the result of these events.
+
+The retention floor says up to which sequence (position in the source's log) events of the table were dropped.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +25,7 @@ _SHOWN = 3
 
 
 class UndecidedRows(Exception):
-    """Rows have sequences below the retention floor, and their result in gold is not known."""
+    """Late row events (`events`) are below the retention floor, and neither silver nor gold shows their result."""
 
     def __init__(self, events: list[RowEvent]) -> None:
         super().__init__(f"{len(events)} rows")
@@ -30,49 +33,56 @@ class UndecidedRows(Exception):
 
 
 def retention_floor(state: GoldState | None, history: TableHistory) -> RetentionFloor | None:
-    """Return which rows of a table retention dropped, without rows below its last truncation; None if none."""
+    """Return up to which sequences retention dropped rows of a table. Return None if it dropped none that count.
+
+    Rows below the last truncation of the table do not count.
+    """
     return None if state is None or state.floor is None else state.floor.above(history.truncated_at)
 
 
 def check_whole(gold: str, state: GoldState | None, history: TableHistory, dropped: RetentionFloor | None) -> None:
-    """Raise NotKept if a table cannot be built again, because retention dropped rows of it.
+    """Raise NotKept if a table cannot be built again, because retention dropped rows of it from silver.
 
-    `dropped` is the floor of rows that are in other gold tables and belong to this table now.
+    `dropped` is the retention floor of rows that are in other gold tables and belong to this table now.
     """
     if (floor := retention_floor(state, history) or dropped) is not None:
-        raise not_kept(gold, floor, "it cannot be built again from the rows that are left")
+        raise not_kept(gold, floor, "the table cannot be built again from silver")
 
 
 def not_kept(gold: str, floor: RetentionFloor, what: str) -> NotKept:
     """Return the error for an action that is not possible, because silver no longer has all rows of a table.
 
-    `what` says which action is not possible.
+    `what` is a clause that says which action is not possible. `floor` says up to where rows are missing.
     """
     some = sorted(floor.dropped.items())[:_SHOWN]
     ends = ", ".join(f"{last} of {part}" if part else str(last) for part, last in some)
     return NotKept(
-        f"{gold}: {what}, because silver no longer has its rows up to {ends} (retention.silver). New rows are still "
-        f"replayed; to start the table again, take a full copy: `retable baseline {gold} --from ... --at ...`",
+        f"{gold}: {what}, because silver no longer has the table's rows up to {ends} (setting retention.silver). New "
+        f"rows are still replayed; to start the table again, take a full copy: `retable baseline {gold} --from ... "
+        f"--at ...`",
         table=gold,
     )
 
 
 def remembered(state: GoldState | None) -> tuple[InferredColumn, ...]:
-    """Return the undeclared columns of gold, if retention may have dropped the rows that showed them; else none."""
+    """Return gold's undeclared columns (columns that only rows show), if retention may have dropped these rows.
+
+    Return an empty tuple if retention dropped no rows of the table.
+    """
     return () if state is None or state.floor is None else state.inferred
 
 
 def older(work: TableReplay, needed: LateKeys | None) -> list[RowEvent]:
-    """Return the events of other windows that a fold may use: those above the retention floor.
+    """Return the events of other windows that a fold may use. They are above the retention floor.
 
-    `needed` limits them to some keys; None means all keys.
+    `needed` limits the events to some keys. If it is None, return events of all keys.
     """
     floor = retention_floor(work.state, work.history)
     return [event for event in work.older(needed) if floor is None or not floor.covers(event.part, event.sequence)]
 
 
 def split_accounted(work: TableReplay, events: list[RowEvent]) -> tuple[list[RowEvent], list[RowEvent]]:
-    """Return the events to fold, and the events whose result gold already has and which must not be folded.
+    """Divide `events` into two lists: the events to fold, and those whose result gold already has.
 
     The second list is empty unless a hold is lifted and retention dropped rows.
     """
@@ -87,20 +97,26 @@ def split_accounted(work: TableReplay, events: list[RowEvent]) -> tuple[list[Row
 
 
 def count_accounted(folded: Folded, events: Iterable[RowEvent], bounds: Bounds) -> None:
-    """Add verdicts for events whose result gold already has: `superseded`, unless `bounds` gives another verdict."""
+    """Count `events`, whose result gold already has, as `superseded` in `folded`.
+
+    If `bounds` says that an event does not count, use its verdict instead.
+    """
     for event in events:
         folded.verdicts[event.ordinal, bounds.verdict(event) or "superseded"] += event.counted
 
 
 def check_key(state: GoldState, reader: TableReader) -> None:
-    """Raise BehindHorizon if the key is not the key of gold's rows: silver lacks rows to build gold by the new key."""
+    """Raise BehindHorizon if the table's key is not the key of gold's rows.
+
+    Gold would have to be built again with the new key, but retention dropped rows of the table.
+    """
     known = {column.name: column.id for column in state.columns}
     now = [reader.columns[at].id for at in reader.key_columns]
     if sorted(known.get(name, "") for name in state.keys) != sorted(now):
         raise BehindHorizon(
-            f"the key of the table is ({', '.join(reader.keys)}) now and was ({', '.join(state.keys)}), but silver no "
-            f"longer has all of its rows (retention.silver); set the former key in the settings, then --retry, or take "
-            f"a baseline"
+            f"the key of the table is ({', '.join(reader.keys)}) now, but gold has the key ({', '.join(state.keys)}), "
+            f"and silver no longer has all rows to build gold with the new key (setting retention.silver); set the "
+            f"former key in the settings and release the hold with --retry, or take a baseline"
         )
 
 
@@ -114,11 +130,12 @@ def settle(
     bounds: Bounds,
     waiting: Mapping[str, str],
 ) -> None:
-    """Remove from `folded` the keys whose rows in gold are newer than the late `events` below the floor.
+    """Decide about late `events` below the retention floor: remove from `folded` the keys whose row in gold stays.
 
-    Gold's row of a key represents all of its dropped rows: an older gold row is replaced, a newer one stays. If rows
-    may be partial, a newer gold row decides nothing. `waiting` are the halves of updates that wait in gold's state.
-    Raise UndecidedRows with the rows whose result neither silver nor gold shows.
+    Gold's row of a key shows the result of all dropped events of this key. If gold's row (in `standing`) is newer than
+    the late event, it stays, otherwise it is replaced. If images may be partial, a newer row of gold decides nothing.
+    `waiting` are the halves of updates whose other half has not come, by sequence. Raise UndecidedRows with the events
+    whose result neither silver nor gold shows.
     """
     found = list(events)
     late = [
@@ -176,7 +193,7 @@ def _supersede(folded: Folded, keys: set[Key], late: list[tuple[RowEvent, tuple[
 
 
 def stopping(floor: RetentionFloor | None, hold: Hold, events: Iterable[RowEvent], bounds: Bounds) -> list[RowEvent]:
-    """Return the rows that caused a hold and are below the retention floor, so earlier rows may be missing."""
+    """Return the events that caused `hold` and are below the retention floor, so that earlier rows may be missing."""
     here = (event for event in events if event.counted and event.sequence == hold.position)
     if floor is None:
         return []
@@ -186,9 +203,10 @@ def stopping(floor: RetentionFloor | None, hold: Hold, events: Iterable[RowEvent
 def left_or_held(
     work: TableReplay, undecided: list[RowEvent], left: LeftOut, hold: Hold | None
 ) -> tuple[Hold | None, LeftOut]:
-    """Return the next hold, and the rows to leave out, after rows were found that cannot be decided.
+    """Return the hold and the rows to leave out in the next round, after `undecided` rows were found.
 
-    Leave the rows out if a person decided this for their windows. Otherwise hold the table.
+    If a person decided to skip late rows of these windows, add the rows to `left` and keep `hold`. Otherwise return a
+    new hold.
     """
     said = [text for _, _, text in work.history.skipped if text is not None and text.startswith(BEHIND)]
     until = max((text.removeprefix(BEHIND) for text in said), default="")
@@ -202,22 +220,27 @@ def _hold_behind(work: TableReplay, undecided: list[RowEvent]) -> Hold:
     first = min(undecided, key=lambda event: event.arrival)
     came = work.windows[first.ordinal]
     reason = (
-        f"{len(undecided)} rows came in {came}, the first with the sequence {first.sequence}; silver no longer has the "
-        f"table's rows up to this sequence (retention.silver), and gold does not show the result of the new rows: they "
-        f"may belong to rows that the source deleted later"
+        f"{len(undecided)} late rows came in the window {came}, the first with the sequence {first.sequence}; silver "
+        f"no longer has the table's rows up to this sequence (setting retention.silver), and gold does not show "
+        f"whether the source deleted these rows later"
     )
     return Hold(BehindHorizon.code, reason, None, first.part, row_text(first), REMEDY_BEHIND)
 
 
 # --- what needs all rows -----------------------------------------------------------------------------------------
 def without_rewriting(work: TableReplay, why: RewriteNeeded, decide: Callable[[TableReplay], ReplayPlan]) -> ReplayPlan:
-    """Hold a table before the statement that needs all of its rows to be written again: silver no longer has them all.
+    """Return a plan that holds a table, because all rows must be written again but silver does not have all of them.
 
-    `why` says why this is needed, and `decide` decides about the table with a hold. If no statement of this run is the
-    cause, the table stops in its present state.
+    `why` says why they must be written again. The hold is at the statement of this run that is the cause, so that
+    earlier changes are still applied: `decide` makes the plan with a hold. If no statement is the cause, the table
+    stops in its present state.
     """
-    where = "`retable plan` says which windows left it out" if isinstance(why, RowsMissing) else "retention.silver"
-    reason = f"all of its rows must be written again ({why}), but silver does not have all of them ({where})"
+    where = (
+        "`retable plan` shows the windows that were decoded without the table"
+        if isinstance(why, RowsMissing)
+        else "setting retention.silver"
+    )
+    reason = f"all rows of the table must be written again ({why}), but silver does not have all of them ({where})"
     done = () if work.state is None else work.state.changes
     stop = None if work.state is None or work.state.hold is None or work.lifts_hold else work.state.hold.position
     fresh = [each for each in work.history.changes if each.status == "applied" and str(each.position) not in done]

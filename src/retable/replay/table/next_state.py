@@ -1,4 +1,4 @@
-"""Compute the state of a gold table after a replay, from the state before it and what this run replayed."""
+"""Compute the state (`GoldState`) of a gold table after a replay, from the former state and what this run replayed."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +21,10 @@ DROP_TAG = "retable_dropped_"
 
 
 def drop_tag(work: TableReplay, history: TableHistory, empty: bool) -> str | None:
-    """Return the tag for gold's last snapshot before the source dropped the table; None if no tag is needed."""
+    """Return the name of the tag for gold's last snapshot before the source dropped the table.
+
+    Return None if the source did not drop the table since the last replay, or if gold is `empty`.
+    """
     if work.state is None or empty:
         return None
     before = work.state.truncated_at
@@ -45,7 +48,7 @@ def _pending(
 
 
 def new_truncations(work: TableReplay, history: TableHistory) -> Truncations:
-    """Return the truncation points that were not applied to gold yet."""
+    """Return the truncation points (no earlier row counts) that gold does not have yet, each with its source table."""
     state = work.state
     if history.shards:
         known = {} if state is None else {identity: shard.truncated_at for identity, shard in state.shards.items()}
@@ -61,7 +64,7 @@ def new_truncations(work: TableReplay, history: TableHistory) -> Truncations:
 
 
 def is_emptied(work: TableReplay, history: TableHistory) -> bool:
-    """Return whether a truncation that was not applied to gold yet removes all of gold's rows."""
+    """Return whether a truncation that gold does not have yet removes all of gold's rows."""
     state, truncated_at = work.state, history.truncated_at
     if state is None or truncated_at is None or history.shards or not new_truncations(work, history):
         return False
@@ -76,6 +79,7 @@ def _shard_states(history: TableHistory) -> dict[str, ShardState]:
 
 
 def is_late(state: GoldState, part: str | None, sequence: Sequence) -> bool:
+    """Return whether gold already has an equal or higher sequence of the Kafka partition `part`."""
     high_water = state.high_water.get(part or "")
     return high_water is not None and sequence <= high_water
 
@@ -83,6 +87,7 @@ def is_late(state: GoldState, part: str | None, sequence: Sequence) -> bool:
 def gold_columns(
     table: GoldTable, history: TableHistory, evolution: Evolution, work: TableReplay
 ) -> tuple[GoldColumn, ...]:
+    """Return the columns of a gold table for its state, after the first steps of `evolution` added new columns."""
     ids = {name: field_id for field_id, name, _ in table.fields()}
     names = work.names(history)
     return tuple(
@@ -92,9 +97,10 @@ def gold_columns(
 
 
 def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ...], clashes: int | None) -> GoldState:
-    """Return the state to commit to a gold table after this run. If the plan has no change, only the hold is new.
+    """Return the state to commit to a gold table after this run. If the plan has no change, the table is held.
 
-    `clashes` is the number of clashes after the change; None if it is the same as before.
+    `columns` are gold's columns. `clashes` is the number of keys that rows of several source tables have; None means
+    that it is the same as before.
     """
     history, hold = plan.history, plan.hold
     before = work.state

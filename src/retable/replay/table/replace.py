@@ -1,4 +1,4 @@
-"""Decide which rows of gold are deleted and which rows are added. The code here does no I/O."""
+"""Decide which rows of gold are deleted and which are added, by comparing folded events with gold's rows. No I/O."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ F = TypeVar("F", bound=Exception)
 class Replacement:
     """The rows of gold to delete and the rows to add.
 
-    `deletes` are keys or, in a table without a key, whole rows. `rows` are the new rows, each with its `Winner`. For a
-    table without a key, `debts` is the number of deleted rows that were not inserted.
+    `deletes` are keys or, in a table without a key, whole rows. `rows` are the new rows, each with its `Winner` (the
+    folded state with the sequence). In a table without a key, `debts` counts deletes of rows that were never inserted.
     """
 
     deletes: list[Key]
@@ -28,16 +28,16 @@ class Replacement:
 
 
 class EventsMissed(Exception):
-    """The folded events are not all events of their keys, so all events of the table must be folded.
+    """Some events of the folded keys are missing, so all events of the table must be folded.
 
-    Gold's row of a key is newer than all folded events, because the key has two spellings. Or gold's row is not the row
-    that left the key according to the events. Or, for a table without a key, the number of deletes without an insert is
-    not known.
+    This is found if gold's row of a key is newer than all folded events (messages write the key in two ways), or if
+    gold's row is not the row that was moved to another key according to the events. In a table without a key, it means
+    that the number of deletes without an insert is not known.
     """
 
 
 def is_below(row: CurrentRow, history: TableHistory) -> bool:
-    """Return whether a row of gold no longer counts, because it is below the last truncation of its table."""
+    """Return whether a row of gold no longer counts, because it is older than the last truncation of its table."""
     truncated_at = history.shard_truncations.get(shard_of(row.part) or "") if history.shards else history.truncated_at
     return truncated_at is not None and row.sequence < truncated_at
 
@@ -45,13 +45,14 @@ def is_below(row: CurrentRow, history: TableHistory) -> bool:
 def replace_keys(
     folded: Folded, key_columns: list[int], standing: list[CurrentRow], complete: bool = True
 ) -> Replacement:
-    """Return the change of gold for the touched keys whose last state differs from gold.
+    """Return the change of gold for the keys in `folded.touched` whose last row differs from gold's row.
 
-    `standing` are gold's rows of these keys. `complete` is True if all events of the table were folded.
+    `standing` are gold's present rows of these keys, and `key_columns` the indices of their key columns. `complete` is
+    True if all events of the table were folded.
 
-    Raise OrderUndefined if gold's row of a key came from another partition and their sequences do not compare. Raise
-    RowMissing if gold lacks the row of a partial image. Raise EventsMissed if gold has another row than the events
-    show, unless they are `complete`. If there are several failures, `first_failure` decides which one is raised.
+    Raise OrderUndefined if gold's row of a key came from another Kafka partition, so that sequences cannot be compared.
+    Raise RowMissing if an event has only some columns, and gold lacks the row with the others. Raise EventsMissed if
+    gold has another row than the events show, and `complete` is False. `first_failure` selects among several failures.
     """
     present: dict[Key, list[CurrentRow]] = defaultdict(list)
     for row in standing:
@@ -86,16 +87,18 @@ def _check_order(winner: Winner, old: list[CurrentRow], complete: bool) -> None:
     for row in old:
         if not follows(winner.part, winner.sequence, row.part, row.sequence):
             raise OrderUndefined(
-                f"partitions {row.part} and {winner.part} both have changes of one key: their order is not known"
+                f"the Kafka partitions {row.part} and {winner.part} both have changes of the same key, so the order of "
+                f"these changes is not known"
             )
     if not complete and any(row.sequence > winner.sequence or winner.took_another(row.values) for row in old):
         raise EventsMissed
 
 
 def first_failure(one: F | None, other: F) -> F:
-    """Return the failure that decides: EventsMissed and the like have priority over a TableError, which is a hold.
+    """Return the more important one of two failures; `one` is None if there was none before.
 
-    The result does not depend on the order of the two failures.
+    A TableError holds the table, so other failures (EventsMissed and the like) have priority over it. The result does
+    not depend on the order of the two failures.
     """
     return other if one is None else min(one, other, key=_rank)
 
@@ -109,23 +112,27 @@ def _rank(failure: Exception) -> tuple[bool, bool, Sequence, str]:
 def _base(winner: Winner, key: Key, present: dict[Key, list[CurrentRow]]) -> Values:
     """Return gold's row that has the missing columns of a partial image. Raise RowMissing if gold has no such row."""
     if not (rows := present.get(key, [])):
-        what = f"a change contains only some columns of the row {key!r}, and gold does not have this row"
+        what = f"a change contains only some columns of the row with the key {key!r}, and gold does not have this row"
         raise RowMissing(what, at=winner.sequence)
     return rows[0].values
 
 
 def replace_newer(folded: Folded) -> Replacement:
-    """Return the change of gold for all touched keys. Gold's rows need not be read, because all of them are older."""
+    """Return the change of gold for all keys in `folded.touched`, if all events are newer than gold's rows.
+
+    Gold's rows then need not be read.
+    """
     winners = [(folded.winners[key], key) for key in folded.touched]
     return Replacement([key for _, key in winners], [(w.row, w) for w, _ in winners if w.row is not None])
 
 
 def replace_bag(folded: Folded, standing: list[CurrentRow], debts: int | None) -> Replacement:
-    """Return the change of gold that brings each touched row of a table without a key to its count.
+    """Return the change of a gold table without a key, so that it has each touched row as often as the events say.
 
-    If `debts` is None, the counts are of all events of the table. Otherwise they are added to the numbers of gold's
-    rows, and `debts` is the number of deletes for which no insert has come. A row with a negative count is not in gold.
-    Raise EventsMissed if one of these deletes may be of a row that is inserted now.
+    `folded` has inserts minus deletes of each row, `standing` are gold's equal rows. If `debts` is None, `folded` has
+    all events of the table. Otherwise its counts are added to the numbers of gold's rows, and `debts` is the number of
+    earlier deletes for which no insert has come. Raise EventsMissed if one of these deletes may be of a row that is
+    inserted now. A row with a negative count is not in gold.
     """
     present = Counter(row.values for row in standing)
     # A row is touched but not counted if all of its changes are redeliveries of others.

@@ -29,7 +29,10 @@ _ATTEMPTS = 5
 
 
 class TableReplayer:
-    """Replays tables with one Spark session, one table at a time."""
+    """Replays tables into gold for one run of a window, with one Spark session, one table at a time.
+
+    `catalog` loads and writes gold tables, and `rows` reads rows of silver and gold.
+    """
 
     def __init__(
         self, catalog: GoldCatalog, rows: RowStore, run_id: str, window: str, on_progress: Callable[[str], None]
@@ -44,7 +47,7 @@ class TableReplayer:
     def replay(self, work: TableReplay, location: Callable[[], str]) -> ReplayResult:
         """Decide the changes of a table, write them and publish them. Write nothing if gold already has this content.
 
-        `location` returns a storage location for a new table.
+        `work` is the table and its events. `location` returns a storage location for a new table.
         """
         table = self._load(work, location)
         try:
@@ -54,7 +57,7 @@ class TableReplayer:
             self._deciding.forget()
 
     def hold(self, work: TableReplay, hold: Hold, location: Callable[[], str]) -> ReplayResult:
-        """Hold a table in its present state, without reading its rows."""
+        """Stop a table in its present state with this hold, without reading its rows. Commit only the new state."""
         table = self._load(work, location)
         return self._committed(work, table, ReplayPlan(work.history, hold, all_held(work)))
 
@@ -99,7 +102,7 @@ class TableReplayer:
         return state, True
 
     def _load(self, work: TableReplay, location: Callable[[], str]) -> GoldTable:
-        """Load the table, or create it. Raise Fenced if its state is not the one that was read before.
+        """Load the gold table, or create it. Raise Fenced if another writer changed its state since this run read it.
 
         Raise TableError if there is another table with this name.
         """
@@ -112,8 +115,8 @@ class TableReplayer:
         is_foreign = table is not None and there is None and not table.is_empty
         if is_foreign or (there is not None and (there.source, there.identity) != (work.source, work.history.identity)):
             raise TableError(
-                f"{work.gold} already exists, but it is not the gold table of {work.history.name} of this source; "
-                f"rename or drop it in the catalog, then replay again"
+                f"{work.gold} already exists in the catalog, but it is not the gold table of {work.history.name} of "
+                f"this source; rename or drop the existing table, then replay again"
             )
         if table is None or there != work.state:
             raise Fenced(f"{work.gold}: another writer committed first; run this window again", table=work.gold)
@@ -121,9 +124,10 @@ class TableReplayer:
 
     # --- writing -------------------------------------------------------------------------------------------------
     def _write(self, work: TableReplay, table: GoldTable, plan: ReplayPlan, is_first: bool) -> int | None:
-        """Add columns, then write deletes and new rows where readers do not see them.
+        """Add columns, then write deletes and new rows where readers do not see them yet.
 
-        Return the number of gold's clashes after it. Return None if no row changes and this number stays the same.
+        Return the number of gold's clashes (keys that rows of several source tables have) after the change. Return
+        None if no row changes and this number stays the same.
         """
         history, change = plan.history, plan.change
         if change is None:

@@ -1,4 +1,4 @@
-"""Rules that decide when all rows of a table must be written again, because the run cannot find some rows in gold."""
+"""Rules that decide when all rows of a gold table must be written again, because changing single rows is not enough."""
 
 from collections import Counter
 
@@ -23,10 +23,10 @@ _SPELLED_ONE_WAY = frozenset({"decimal", "string"})
 
 
 def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names: dict[str, str]) -> Evolution:
-    """Return the change of gold's columns to those of the final schema.
+    """Return the steps that change gold's columns to those of the table's newest schema.
 
-    `names` are the gold names of columns by identity. Raise RewriteNeeded, LateChange or PartitionUnfit if gold's
-    columns cannot be changed.
+    `names` are the gold names of columns by identity. Raise RewriteNeeded if all rows must be written again, LateChange
+    if gold would lose a column or get a narrower type, or PartitionUnfit if gold is partitioned by a dropped column.
     """
     history = reader.history
     known = () if work.state is None else work.state.columns
@@ -39,10 +39,13 @@ def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names
         raise RewriteNeeded(narrower.message) from narrower
     applied = tuple(str(change.position) for change in history.changes if change.status == "applied")
     if work.state is not None and not work.replaces_all and evolution.drops and applied == work.state.changes:
-        raise LateChange(f"late rows have other columns than gold has; gold would lose {evolution.drops[0]!r}")
+        raise LateChange(
+            f"late rows show another schema than the present one of gold; gold would lose the column "
+            f"{evolution.drops[0]!r}"
+        )
     if parting := table.parting().intersection(evolution.drops):
         raise PartitionUnfit(
-            f"{work.gold} is partitioned by {min(parting)}, so Iceberg cannot drop this column: {DROP_IT}"
+            f"{work.gold} is partitioned by {min(parting)}, so Iceberg cannot drop this column; {DROP_IT}"
         )
     written = [name for name, column in evolution.adds if reader.defaults[column.id] is not None]
     if written and not (work.replaces_all or table.is_empty or table.has_defaults()):
@@ -52,15 +55,18 @@ def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names
 
 
 def check_findable(work: TableReplay, reader: TableReader) -> None:
-    """Raise RewriteNeeded if gold lacks rows, or has rows that were read differently and cannot be found by key."""
+    """Raise RewriteNeeded if gold lacks rows, or has rows that this run cannot find by key to replace them.
+
+    This is so after a rollback of gold, and after a change of settings that changes how keys are read.
+    """
     if work.replaces_all or work.retired:
         return
     if work.state is None:
         return
     if work.state.is_set_back:
-        raise _lost(work)("its main branch was set back")
+        raise _lost(work)("the main branch of the gold table was rolled back")
     if work.is_relabelled:
-        raise RewriteNeeded("one of its source tables has another name")
+        raise RewriteNeeded("one of its source tables has another name now")
     if work.lifts_hold:
         return
     if work.history.shards and not reader.keys and new_truncations(work, reader.history):
@@ -75,7 +81,8 @@ def check_findable(work: TableReplay, reader: TableReader) -> None:
     for window, (_, before) in work.before.items():
         if rows.get(window, 0) < before.get("rows", 0):
             raise _lost(work)(
-                f"the window {window} has {rows.get(window, 0)} rows of the table now, and had {before['rows']} before"
+                f"in the window {window}, silver has {rows.get(window, 0)} rows of the table now, and had "
+                f"{before['rows']} before"
             )
 
 
@@ -104,7 +111,10 @@ def _check_alike(work: TableReplay, evolution: Evolution, history: TableHistory)
 
 
 def check_refused(work: TableReplay, folded: Folded) -> None:
-    """Raise RewriteNeeded if more rows are rejected than before: gold may have rows that were accepted before."""
+    """Raise RewriteNeeded if more rows are rejected (refused) than in the former replay of the same windows.
+
+    Gold may then have rows that the former replay accepted.
+    """
     if work.retired or not folded.rejects or not _is_read_otherwise(work):
         return
     refused = Counter(work.windows[reject.event.ordinal] for reject in folded.rejects if reject.event.counted)
@@ -114,9 +124,9 @@ def check_refused(work: TableReplay, folded: Folded) -> None:
 
 
 def is_keyed_otherwise(work: TableReplay, events: list[RowEvent], bounds: Bounds, changed: Sequence) -> bool:
-    """Return whether gold's rows do not have the newest key yet, or new rows have a former key.
+    """Return whether gold's rows do not have the newest key yet, or some new rows are older than the newest key.
 
-    `changed` is the position of the last statement that changed the key.
+    `changed` is the position of the last statement that changed the key. `bounds` decides which of `events` count.
     """
     if work.replaces_all or work.state is None:
         return False
@@ -140,7 +150,7 @@ def _is_read_otherwise(work: TableReplay) -> bool:
 
 
 def is_rekeyed(state: GoldState, reader: TableReader) -> bool:
-    """Return whether the reader's key columns are not the key columns of gold's rows."""
+    """Return whether the key columns of `reader` (by the present schema) differ from the key columns of gold's rows."""
     known = {column.name.lower(): column.id for column in state.columns}
     return {known.get(name.lower(), name) for name in state.keys} != {
         reader.columns[at].id for at in reader.key_columns

@@ -1,4 +1,7 @@
-"""Decide about a table in rounds. If a round makes no progress, it is the last one, and the table is held."""
+"""Decide in rounds what changes in a table: each round may find an earlier hold, and the next one folds only up to it.
+
+If a round makes no progress, it is the last one, and the table is held.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -24,8 +27,8 @@ _WIDENINGS = 40
 class Basis:
     """The inputs of a round.
 
-    The round folds events below `hold`, without the rows in `left`. `complete` is True if it has all events of the
-    table.
+    The round folds the events before `hold` (all events, if it is None), without the rows in `left`. `complete` is True
+    if the round gets all events of the table.
     """
 
     hold: Hold | None
@@ -33,21 +36,24 @@ class Basis:
     complete: bool = False
 
     def below(self, work: TableReplay, hold: Hold | None) -> "Basis":
-        """Return a basis with another hold. In a table with shards, the hold is combined with the present hold."""
+        """Return a basis with the new hold `hold`.
+
+        If several source tables go into the gold table, it is combined with the present hold.
+        """
         return replace(self, hold=together(self.hold, hold) if work.history.shards else hold)
 
     def without(self, work: TableReplay, undecided: list[RowEvent], hold: Hold | None) -> "Basis":
-        """Return a basis that leaves out undecided rows, or that has a hold because these rows must wait.
+        """Return the basis of the next round after rows whose result is not known (`undecided`) were found.
 
-        `hold` is the hold if the rows are left out.
+        If a person decided to skip such rows, the basis leaves them out, and has `hold`. Otherwise it has a new hold.
         """
         stop, left = left_or_held(work, undecided, self.left, hold)
         return replace(self.below(work, stop), left=left)
 
     def is_nearer_than(self, before: "Basis") -> bool:
-        """Return whether this basis is progress after the basis `before`.
+        """Return whether this basis is progress compared to `before`, the basis of the former round.
 
-        It is progress if it has a lower hold, leaves out more rows, or has all events, and if none of these goes back.
+        It is progress if the hold is lower, more rows are left out, or all events are used, and nothing is undone.
         """
         mine, others = self._steps(), before._steps()
         return mine != others and mine[0] <= others[0] and mine[1] >= others[1] and mine[2] >= others[2]
@@ -64,11 +70,11 @@ class Basis:
 
 
 def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], ReplayPlan | Basis]) -> ReplayPlan:
-    """Decide about a table in rounds. `decide` returns the plan, or the basis of the next round.
+    """Decide about a table in rounds, and return the plan. `first` is the basis (the inputs) of the first round.
 
-    The rounds end, because each one makes progress. Holds are at statements and rows of the table, so their number is
-    limited, and so is the number of rows to leave out. All events are requested only once. If a round makes no
-    progress, the rounds would never end, so the table is held in its present state.
+    `decide` does one round. It returns the plan, or the basis of the next round. Each round must make progress: the
+    hold gets lower, more rows are left out, or all events are used. So the number of rounds is limited. If a round
+    makes no progress, return a plan that holds the table in its present state.
     """
     passed = [first]
     while isinstance(found := decide(passed[-1]), Basis):
@@ -76,22 +82,23 @@ def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], ReplayP
         if not found.is_nearer_than(passed[-2]):
             decisions = "; then ".join(map(str, passed[-_SHOWN:]))
             reason = (
-                f"the replay decides again and again what stops the table, {len(passed) - 1} times so far: {decisions}"
+                f"the replay does not find a stable position at which to stop the table, after {len(passed) - 1} "
+                f"attempts: {decisions}"
             )
             return ReplayPlan(work.history, undecided(reason), all_held(work))
     return found
 
 
 def undecided(reason: str) -> Hold:
-    """Return the hold of a table about which rounds decide without end."""
+    """Return the hold for a table if its rounds would never end. `reason` describes the last rounds."""
     return Hold(UNDECIDED, reason, None, None, None, REMEDY_UNDECIDED)
 
 
 class Widenings:
-    """Counts how often each undeclared column was found in the rounds that build table histories.
+    """Counts how often each undeclared column (one that only rows show) was found while table histories are built.
 
-    These rounds end when no new column is found. A column is found again only with a wider type. If a column is found
-    more often than types can widen, its table is in `endless`, with the reason, so that the table is held.
+    Histories are built again until no new column is found. A column is found again only with a wider type. If a column
+    is found more often than types can widen, its table (by identity) is in `endless`, with the reason to hold it.
     """
 
     def __init__(self) -> None:
@@ -99,7 +106,7 @@ class Widenings:
         self.endless: dict[str, str] = {}
 
     def fresh(self, columns: Iterable[InferredColumn], known: Iterable[InferredColumn]) -> list[InferredColumn]:
-        """Return the columns that are not `known` yet, for the next round, without columns of endless tables."""
+        """Return those of `columns` that are not in `known`, without columns of tables in `endless`. Count them."""
         known = list(known)
         found = [column for column in columns if column not in known]
         for column in found:
@@ -108,6 +115,6 @@ class Widenings:
             if self._came[place] > _WIDENINGS:
                 last = column.source_type or column.type
                 self.endless[column.identity] = (
-                    f"rows give a new type for the column {column.name!r} again and again, last {last}"
+                    f"rows show a new type for the column {column.name!r} again and again, the last one is {last}"
                 )
         return [column for column in found if column.identity not in self.endless]

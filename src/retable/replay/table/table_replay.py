@@ -1,4 +1,4 @@
-"""What a run replays for one table, the plan of the changes, and the result."""
+"""The data of one table's replay: what a run replays (`TableReplay`), the plan of the changes, and the result."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Set
@@ -27,7 +27,8 @@ from retable.schema_history.shards.parts import join_part
 from retable.schema_history.traced import InferredColumn
 
 Truncations = Seq[tuple[str | None, Sequence]]
-"""Truncation points, each with its shard; None instead of a shard means the whole table. Rows below do not count."""
+"""Truncation points, each with its shard (one of several source tables of a gold table), or None for the whole table.
+Rows with lower sequences do not count."""
 
 
 Mode = Literal["replay", "resume", "rebuild", "rewrite"]
@@ -35,7 +36,7 @@ Mode = Literal["replay", "resume", "rebuild", "rewrite"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableReplay:
-    """One table of one run: its history by the statements, and the events to replay."""
+    """What a run replays for one gold table: its schema history by the statements, its state, and the events."""
 
     source: str
     gold: str
@@ -47,20 +48,20 @@ class TableReplay:
     lifted, and change gold's rows. `rebuild`: fold all events, replace all rows and start a new state. `rewrite`: fold
     all events and replace all rows, but keep the present state."""
     lifts_hold: bool = False
-    """Whether the present hold is lifted. It is in the mode `resume`, also if the mode then changes to `rewrite`."""
+    """Whether this run lifts the table's hold. This is so in the mode `resume`, and if it then changes to `rewrite`."""
     clash: Hold | None = None
-    """A hold that stops the table before any row is folded; None if there is none."""
+    """A hold that the run found before it folds any row, for example for a damaged file; None if there is none."""
 
     inferred: tuple[InferredColumn, ...]
-    """The undeclared columns."""
+    """The undeclared columns: columns that only rows show, not a statement."""
     typing: str
     """The digest of the settings that decide the types of undeclared columns."""
     keys: Callable[[TableHistory], tuple[str, ...]]
     """Returns the key columns of the table at the end of a history."""
     former: Callable[[TableHistory, list[RowEvent]], tuple[FormerKey, ...]]
-    """Returns the former keys of the table."""
+    """Returns the former primary keys of the table that these events need, each with its last position."""
     hashed: bool
-    """Whether the key hashes in silver are hashes of the table's key columns."""
+    """Whether silver's hashes of row keys were made from the columns that are the table's key now."""
     keys_are_set: bool
     """Whether the settings name the key."""
     names: Callable[[TableHistory], dict[str, str]]
@@ -69,47 +70,48 @@ class TableReplay:
     rules: ValueRules
     format_version: int = 3
     partition: tuple[PartitionField, ...] | None = None
-    """The partition fields of the settings."""
+    """The Iceberg partition fields of the settings; None if the settings do not name any."""
 
     events: list[RowEvent]
+    """The row events to fold. If there are `batches`, these are only a sample of their rows."""
     batches: tuple[RowBatch, ...] = ()
-    """The rows of the window, if `events` are only a sample of them (`RowBatch`)."""
+    """All rows of the window, as columns, if they are many (`RowBatch`)."""
     others: Set[str]
-    """The other windows that gold has. A window that is not replayed yet is not among them, even if silver has it:
-    otherwise gold would have its rows too early."""
+    """The names of the other windows whose rows gold has. Windows that are only in silver are not among them."""
     older: Callable[[LateKeys | Halves | None], list[RowEvent]]
-    """Returns events of the same table in the windows `others`: those of late keys, the other halves of updates, or
-    all events if the argument is None. The fold needs them if an event is not newer than gold's rows."""
+    """Returns events of the same table in the windows `others`: those of late keys, the other halves of updates in two
+    messages, or all events if the argument is None. The fold needs them if an event is not newer than gold's rows."""
     claims: Mapping[TableName, Seq[Claim]]
-    """By table name, whether a row under this name belongs to the table: the first span that covers the row decides."""
+    """By table name in messages, which rows under this name belong to the table. A claim says so for a range of
+    positions; the first one whose range has the row's position decides."""
     windows: Mapping[int, str]
-    """Names of windows by ordinal."""
+    """Names of windows by ordinal (window number)."""
     ordinals: Mapping[str, int]
     """Ordinals of windows by name."""
     applied: Mapping[str, str]
-    """The identity of each window that this run replays: the content of silver, and the settings that read it."""
+    """By window that this run replays, its identity: a digest of its content in silver and of the settings."""
     before: Mapping[str, tuple[str | None, Mapping[str, int]]]
-    """The identity and the counts of windows that the ledger has for the table."""
+    """By window, the identity and the counts that the ledger recorded for the table in the former replay."""
     identities: Callable[[], Mapping[str, str]]
-    """Returns the identities that the already replayed windows would have now."""
+    """Returns, by window, the identities that the already replayed windows would have if they were replayed now."""
     horizon: int
     """The ordinal of the newest window whose statements are read."""
 
     retired: bool = False
-    """Whether the settings leave the table out."""
+    """Whether the settings exclude the table now."""
     left_out: Callable[[], bool] = lambda: False
-    """Returns whether the settings left the table out when some windows were decoded."""
+    """Returns whether the settings excluded the table when some windows were decoded, so that silver lacks its rows."""
     gathered: Mapping[str, str] = field(default_factory=dict)
-    """The other gold tables that have rows of this table: by identity, what was replayed into them."""
+    """The other gold tables that got rows of this table: by table identity, a digest of what was replayed into them."""
 
     @property
     def replaces_all(self) -> bool:
-        """Whether all of gold's rows are replaced."""
+        """Whether this run replaces all rows of the gold table."""
         return self.mode in ("rebuild", "rewrite")
 
     @property
     def has_all(self) -> bool:
-        """Whether `events` are all events of the table."""
+        """Whether `events` (or `batches`) are all events of the table, not only those of one window."""
         return self.replaces_all or self.lifts_hold
 
     @property
@@ -118,7 +120,7 @@ class TableReplay:
         return self.state is not None and not self.state.has_shards_of(self.history)
 
     def of_shard(self, shard: str | None) -> "TableReplay":
-        """Return this work with only the rows of one source table, if several source tables go into the gold table."""
+        """Return this work with only the rows of `shard`, one of several source tables that go into the gold table."""
         mine = {name: [each.of(shard) for each in claims] for name, claims in self.claims.items()}
         return replace(
             self,
@@ -128,7 +130,7 @@ class TableReplay:
         )
 
     def one_by_one(self) -> "TableReplay":
-        """Return this work with each row as a separate event in `events`, and without batches."""
+        """Return this work with all rows of the window as single events in `events`, and without `batches`."""
         if not self.batches:
             return self
         return replace(self, events=events_of_all(self.batches, self.ordinals), batches=())
@@ -136,8 +138,8 @@ class TableReplay:
     def rewritten(self, without: Collection[str] = ()) -> "TableReplay":
         """Return this work with all events of the table, so that every row of gold is written again.
 
-        Windows whose identity has changed are counted again, except the windows in `without`, which another run
-        replays. If source tables of this table have other names now, all windows are counted again.
+        Windows whose identity (content and settings) has changed are counted again, except the windows in `without`,
+        which a later run replays. If source tables of this table have other names now, all windows are counted again.
         """
         done = {} if self.state is None else self.state.applied
         found = self.identities().items()
@@ -152,9 +154,10 @@ class TableReplay:
 
 @dataclass(frozen=True, slots=True)
 class ReplayPlan:
-    """What was decided about a table: the history up to the hold, and the change of gold.
+    """What was decided about a table: `history` is its schema history up to `hold`, and `change` the change of gold.
 
-    If `change` is None, only the state of the gold table changes. `keys` are the key columns.
+    If `change` is None, no row changes: the table is held. `folded` has the counts and the rejected rows, and `keys`
+    are the key columns.
     """
 
     history: TableHistory
@@ -168,8 +171,9 @@ class ReplayPlan:
 class Change:
     """The change of gold's columns and rows. Rows below `truncations` are deleted first.
 
-    `replacement` and `vectorized` have the deleted and the new rows. If tasks folded a big window, these rows are in an
-    exchange instead (`left`). `debts` is the number after the change, for a table without a key (`GoldState.debts`).
+    `evolution` has the steps for columns, and `defaults` the default of each new column. `replacement` (rows as
+    objects) and `vectorized` (as Arrow columns) have the deleted and the new rows. If tasks folded a big window, `left`
+    says where these rows are. `debts` is the new value of `GoldState.debts`, for a table without a key.
     """
 
     evolution: Evolution
@@ -183,9 +187,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class LeftRows:
-    """The deleted keys (`gone`) and new rows (`rows`) that tasks wrote to an exchange: numbers of rows by name.
+    """The keys to delete (`gone`) and the new rows (`rows`) that tasks wrote to an exchange (files between tasks).
 
-    Their columns are named by their index, also those of `edges` (see `RemoteChange`).
+    Both are numbers of rows by the name in the exchange. `edges` has the lowest and highest value of each key column.
+    All columns are named by their index.
     """
 
     exchange: Exchange
@@ -194,7 +199,10 @@ class LeftRows:
     edges: pa.Table
 
     def change(self, on: Seq[str], columns: Seq[str], nulls: pa.Schema) -> RemoteChange:
-        """Return the change with gold's column names: `on` for the key, `columns` for the rows, `nulls` for NULLs."""
+        """Return the change with gold's column names: `on` for the key, `columns` for all columns of the new rows.
+
+        `nulls` are columns of gold that the new rows lack; they are NULL.
+        """
         return RemoteChange(
             exchange=self.exchange,
             gone=self.gone,
@@ -208,7 +216,7 @@ class LeftRows:
 
 @dataclass(slots=True)
 class WindowCounts:
-    """The number of replayed rows of one window, and their lowest and highest sequence by Kafka partition."""
+    """Counts the replayed rows of one window, and keeps their lowest and highest sequence by Kafka partition."""
 
     rows: int = 0
     lowest: dict[str, Sequence] = field(default_factory=dict)
@@ -225,7 +233,10 @@ class WindowCounts:
 
 
 def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
-    """Return the counts of replayed rows by window ordinal, also for windows that had rows before and have none now."""
+    """Return the counts of the rows that this run replays, by window ordinal (window number).
+
+    Windows that had rows of the table in a former replay and have none now are included, with a count of 0.
+    """
     found: dict[int, WindowCounts] = {}
     for event in work.events if not work.batches else ():
         if event.counted:
@@ -251,10 +262,11 @@ def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
 
 @dataclass(slots=True, kw_only=True)
 class ReplayResult:
-    """The result of a replay for one table.
+    """The result of a replay for one table, to be recorded in the ledger.
 
-    `counted` is by window ordinal, and `applied` has the identities of the replayed windows. `wrote` is True if gold
-    has a new commit. A reader of main now sees `snapshot`.
+    `counted` has the row counts by window ordinal, `verdicts` the numbers of rows by window ordinal and verdict (such
+    as applied or held), and `rejects` the rows for quarantine. `applied` has the identities (content and settings) of
+    the replayed windows. `wrote` is True if gold has a new commit. `snapshot` is the present snapshot of main.
     """
 
     gold: str
@@ -269,7 +281,7 @@ class ReplayResult:
 
 
 def all_held(work: TableReplay) -> Folded:
-    """Return a fold in which every event of the work is held."""
+    """Return a fold result that counts every row of this work as held (waiting), and changes nothing."""
     rows = {ordinal: counted.rows for ordinal, counted in counted_of(work).items()}
     return Folded(verdicts=Counter({(ordinal, "held"): count for ordinal, count in rows.items() if count}))
 
@@ -290,7 +302,7 @@ def left_unread(work: TableReplay, state: GoldState) -> ReplayResult:
 
 
 def given_up(row: TableRow) -> ReplayResult:
-    """Return the result for a table that was dropped because all of its rows belong to another gold table now."""
+    """Return the result for a gold table that the run dropped because all its rows belong to another gold table now."""
     state = GoldState(source=row.source, identity=row.identity, table=row.name, state="dropped")
     history = TableHistory(
         identity=row.identity, spans=(NameSpan(row.name, None, None),), epochs=(Epoch(None, (), None, complete=False),)

@@ -1,1 +1,4 @@
-"""Replay tasks for big windows of a table. They run on Spark's workers, and pass rows to each other in an exchange."""
+"""Replay tasks: each one folds a range of a big table's key hashes on a Spark worker.
+
+Tasks pass rows to each other in an exchange (files of the table).
+"""

@@ -1,4 +1,7 @@
-"""Checks over the results of several tasks: whether two tasks have the same key, or different rows at one position."""
+"""Checks over the results of several tasks: whether two tasks folded one key, or have different rows at one position.
+
+If so, hashes did not divide the rows correctly, and the rows must be folded in another way.
+"""
 
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
@@ -18,15 +21,18 @@ _SEQUENCE = ("epoch", "hi", "lo")
 
 
 def may_be_spelled_otherwise(reader: TableReader) -> bool:
-    """Return whether messages may write equal keys (or, in a table without a key, equal rows) in different ways."""
+    """Return whether messages may write the same key in different ways, such as 1.5 and 1.50.
+
+    In a table without a key, a whole row is its key.
+    """
     places = reader.key_columns or range(len(reader.columns))
     return not {reader.columns[at].type.kind for at in places} <= _WRITTEN_SO
 
 
 def rows_by_place(rows: pa.Table) -> pa.Table:
-    """Return a hash of the position and a hash of the row for each change, without the rows of a full load.
+    """Return a table with one row for each change: the columns `hash` (of the position) and `row` (hash of the row).
 
-    If one position has different rows, the rows of a table without a key cannot be folded by tasks.
+    Rows of a full load are left out. If one position has different rows, tasks cannot fold a table without a key.
     """
     changes = rows.filter(pc.not_equal(rows["op"], "READ"))
     members = {name: pc.struct_field(changes["sequence"], name) for name in _SEQUENCE}
@@ -53,9 +59,9 @@ class _HasTwice:
 
 
 def have_twice(store: RowStore, exchange: Exchange, names: Seq[str], parts: int) -> bool:
-    """Return whether tasks folded a key twice, or have different rows at one position.
+    """Return whether two tasks wrote the same hash to the exchange, of a key or of a position with different rows.
 
-    Each task wrote its hashes to the exchange under one of `names`, divided into `parts` parts.
+    Each task wrote its hashes under one of `names`, divided into `parts` parts by hash.
     """
     if not names:
         return False

@@ -1,4 +1,7 @@
-"""One replay task: fold some key ranges of a table, compare them with gold, and write the result to the exchange."""
+"""One replay task: fold the events of some ranges of key hashes (find the last row of each key), compare with gold.
+
+The task writes the change to the exchange (files that pass rows between tasks).
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -42,12 +45,12 @@ Failure = NotParted | NotHere | EventsMissed | TableError
 
 @dataclass(slots=True, kw_only=True)
 class TaskOutcome:
-    """The result of a task. `folded` has the counts of its events and its hold, `failure` the reason if it failed.
+    """The result of a task, for the driver. `folded` has the counts of its events and its hold; `failure` is its error.
 
-    `gone` and `rows` are names in the exchange, with the numbers of rows: `gone` the keys of deleted rows, `rows` the
-    new rows. `doubts` are names of hashes that must be compared with those of other tasks. `edges` are those of
-    `RemoteChange`, `debts` those of the table without a key (`GoldState.debts`). `places` are the Kafka partitions,
-    each with a source epoch, from which the task read events of other windows.
+    `gone` (keys to delete) and `rows` (new rows) are names in the exchange, with the numbers of rows. `doubts` are
+    names in the exchange of hashes that must be compared with those of other tasks, by check. `edges` has the lowest
+    and highest deleted key. `debts` are deletes of rows that were never inserted, in a table without a key. `places`
+    are the Kafka partitions, each with a source epoch, from which the task read events of other windows.
     """
 
     folded: Folded = field(default_factory=Folded)
@@ -60,17 +63,19 @@ class TaskOutcome:
     places: set[tuple[str | None, int]] = field(default_factory=set)
 
     def names(self) -> set[str]:
+        """Return all names under which the task wrote to the exchange."""
         return {*self.gone, *self.rows, *self.doubts.values()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldTask:
-    """A task that folds the rows of some key ranges (`ranges`). Calling it returns the result.
+    """A task that folds the rows of some ranges of key hashes (`ranges`). Calling it returns the result.
 
-    `plain` says how rows are folded as columns; if it is None, they are folded one by one. `finder` finds gold's rows;
-    if it is None, gold is empty. `others` reads other windows if some rows are late, otherwise it is None. `met` has
-    halves of updates whose other halves are in another key range. `owed` are gold's debts before the run, for a table
-    without a key. Gold already has the result of keys whose events are all below `since`; None means no key.
+    `rows` reads the rows, and `facts` has what is needed to interpret them. `plain` says how rows are folded as
+    columns; if it is None, they are folded one by one. `finder` finds gold's rows; if it is None, gold is empty.
+    `others` reads other windows if some rows are late (not newer than gold), otherwise it is None. `met` has halves of
+    updates in two messages whose other half is in another range. `owed` are gold's debts before the run, for a table
+    without a key. Keys whose events are all below `since` stay as they are in gold; None means that there are none.
     """
 
     rows: RangeRows
@@ -89,7 +94,10 @@ class FoldTask:
     since: Sequence | None
 
     def __call__(self) -> TaskOutcome:
-        """Fold the ranges one by one. After a failure or a hold, only search the remaining ranges for holds."""
+        """Fold the ranges one by one, and write the changes to the exchange.
+
+        After a failure or a hold, only search the remaining ranges for holds.
+        """
         outcome, made, touched = TaskOutcome(), list[VectorizedRows](), list[pa.Table]()
         reader = self.facts.reader()
         own, met = self.rows.read(self.ranges, not_read(self.plain)), self.met.read(self.ranges)

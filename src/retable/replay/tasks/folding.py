@@ -1,4 +1,4 @@
-"""One round of a decision about a big window, with tasks: each task folds some key ranges of the table."""
+"""One round of a decision about a big window, with tasks: each task folds some ranges of the table's key hashes."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence as Seq
@@ -40,7 +40,10 @@ ROWS_A_TASK = 400_000
 
 
 def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
-    """Raise NotParted if tasks cannot fold the rows, because a row depends on rows with other keys."""
+    """Raise NotParted if the rows cannot be divided among tasks, because a row depends on rows with other keys.
+
+    `reader` reads rows by the table's schema.
+    """
     rows = _sources(work)
     if len(rows) < len(work.batches) or any(each.has_partial_halves for each in rows):
         raise NotParted
@@ -127,10 +130,11 @@ def _marks_of(high_water: Mapping[str, Sequence], shard: str) -> dict[str, Seque
 def fold_in_tasks(
     of: Round, parts: Seq[tuple[Round, Plain | None]], window: str, exchange: Exchange, left: set[str]
 ) -> Outcome:
-    """Fold the rows of a round by tasks. Add the names of what tasks wrote to the exchange to `left`.
+    """Fold the rows of the round `of` by tasks, and return the joined result.
 
-    `parts` has one round for each source table, with how its rows are folded as columns (None if they are not plain).
-    Raise NotParted if the rows must be folded in the driver.
+    `parts` has one round for each source table of the gold table, and how its rows are folded as columns (None: one by
+    one). Add the names under which tasks wrote to the exchange to `left`, so that they can be removed. Raise NotParted
+    if the rows must be folded in the driver.
     """
     try:
         evolved = of.evolve()
@@ -172,9 +176,10 @@ def _fold(of: Round, foldings: "Seq[_Folding]", rows: Seq[RangeRows], left: set[
 
 
 def are_by_key(work: TableReplay, reader: TableReader) -> bool:
-    """Return whether silver's key hashes can divide the rows by key.
+    """Return whether the key hashes in silver can divide the rows among tasks.
 
-    They can if equal keys have equal hashes, except for keys that messages write in several ways.
+    They can if every row has a hash of the table's key columns, and no key column is a float. Keys that messages write
+    in several ways, such as 1.5 and 1.50, are found later.
     """
     is_floating = any(reader.columns[at].type.kind in ("float", "double") for at in reader.key_columns)
     return are_hashed(work, reader) and all(each.is_hashed for each in _sources(work)) and not is_floating
@@ -216,11 +221,11 @@ class _Folding:
         return {self.of.work.windows[ordinal]: ordinal for ordinal in counted}
 
     def by_key(self) -> RangeRows:
-        """Return the rows by key hash, as silver has them. If silver's hashes do not suffice, let tasks divide them."""
+        """Return the rows by the key hashes in silver. If these cannot divide the rows, let tasks divide them."""
         return InSilver(self.stretches) if are_by_key(self.of.work, self.of.reader) else self.spread()
 
     def spread(self) -> Spread:
-        """Let tasks divide the rows by the hashes of their typed keys. Raise NotParted if this is not possible."""
+        """Let tasks divide the rows by hashes of their typed key values. Raise NotParted if this is not possible."""
         store = self.of.rows
         tasks = [
             SpreadTask(
@@ -252,7 +257,7 @@ class _Folding:
         return replace(met, joined=tuple(joined), waiting=frozenset(waiting))
 
     def tasks(self, rows: RangeRows) -> list[FoldTask]:
-        """Return the tasks that fold these rows."""
+        """Return the tasks that fold these rows, one for each group of key ranges."""
         of, table, met = self.of, self.of.table, self.meet(rows)
         others = _others(of.work, of.reader, of.rows, self.window, met.joined, self.shard)
         if others is not None and not isinstance(rows, InSilver):
@@ -288,7 +293,7 @@ class _Folding:
         return with_links(self.of.rows, self.ranges, windows) if windows else self.ranges
 
     def have_twice(self, found: Seq[TaskOutcome], what: str) -> bool:
-        """Return whether two of the tasks have the same hash for the check `what` (a key of `doubts`)."""
+        """Return whether two of the tasks have the same hash. `what` names the check, as in `TaskOutcome.doubts`."""
         names = [each.doubts[what] for each in found if what in each.doubts]
         return have_twice(self.of.rows, self.exchange, names, len(self.ranges))
 

@@ -1,4 +1,8 @@
-"""Match the halves of updates whose keys are in different ranges: tasks copy each half to the other half's range."""
+"""Match the halves of updates, if the source writes an update as two messages (before and after image).
+
+If the two halves have different keys, they can be in the key ranges of different tasks. Then each half is copied to the
+task of the other half.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -68,10 +72,12 @@ class _Meet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Met:
-    """The matched halves of a window, in the exchange under `names`, with one part for the ranges of each task.
+    """The halves of updates of a window, after tasks matched them.
 
-    `alone` are the halves whose other half is not in this window. `joined` are other halves of these, from other
-    windows. `waiting` are the halves that wait in gold's state, by source epoch and `hi`.
+    Halves whose other half is in the key ranges of another task are in the exchange under `names`, with one part for
+    each task. `alone` are the halves whose other half is not in this window, and `joined` are the other halves of
+    these from other windows. `waiting` are the halves without another half that gold's state records, by source epoch
+    and `hi` of their sequence.
     """
 
     exchange: Exchange
@@ -81,14 +87,14 @@ class Met:
     waiting: frozenset[tuple[int, int]] = frozenset()
 
     def read(self, ranges: KeyRanges) -> list[pa.Table]:
-        """Return the other halves of the halves in a task's ranges.
+        """Return the halves from other ranges whose other half is in these ranges (those of one task).
 
-        Each is a row that left the key of its other half, so that it belongs to the range of this key, too.
+        Each of them has the key of its other half as its old key.
         """
         return [self.exchange.get(name, ranges.part) for name in self.names]
 
     def stories(self, ranges: KeyRanges) -> list[RowEvent]:
-        """Return both halves of the updates with halves in two windows, if one half has a key of these ranges."""
+        """Return both halves of each update whose halves are in two windows, if one half has a key in these ranges."""
         pairs = {event.pair for event in self.joined}
         events = [*self.joined, *(event for event in self.alone if event.pair in pairs)]
         are_here = ranges.owns(event_hashes(events)).tolist()
@@ -96,7 +102,7 @@ class Met:
         return [event for event in events if event.pair in here]
 
     def waiting_here(self) -> set[Pair]:
-        """Return the updates with one half in this window and no other half in any window."""
+        """Return the updates (by `RowEvent.pair`) with one half in this window and no other half in any window."""
         return {event.pair for event in self.alone} - {event.pair for event in self.joined}
 
 
@@ -110,9 +116,11 @@ def meet(
     shard: str | None,
     left: set[str],
 ) -> Met:
-    """Let tasks match halves. Add the names of what they wrote to the exchange to `left`.
+    """Let tasks match the halves of updates in `rows`, and return the result.
 
-    Raise NotParted if too many halves have their other half in another window.
+    `ranges` are the key ranges of each fold task. `plain` says which columns of rows are not read. Add the names under
+    which tasks wrote to the exchange to `left`, so that they can be removed. Raise NotParted if too many halves have
+    their other half in another window.
     """
     without = not_read(plain)
     leaving = [_Leave(rows=rows, ranges=each, exchange=exchange, without=without) for each in ranges]

@@ -23,9 +23,9 @@ from retable.replay.tasks.row_choice import OfKeys, OtherTables
 from retable.replay.tasks.silver_files import SilverFiles
 
 ROWS_HERE = 100_000
-"""Up to this number of rows, a window is read at once in this process, and not by tasks."""
+"""A window with at most this number of rows is read at once in this process, and not by tasks."""
 ROWS_NEAR = 400_000
-"""Up to this number of rows, the tasks of a window run in this process, because Spark's workers start more slowly.
+"""The tasks of a window with at most this number of rows run in this process: Spark's workers would start more slowly.
 
 If the tasks fold rows one by one, the limit is `ROWS_HERE`."""
 _ROWS_A_TASK_HERE = 100_000
@@ -42,16 +42,20 @@ def _from(since: Sequence | None) -> BooleanExpression:
 
 @dataclass(slots=True)
 class WindowSize:
-    """The number of rows of the replayed window; None if it is not known or if several windows are replayed.
+    """The number of rows of the replayed window. It decides whether tasks run in this process or on Spark's workers.
 
-    `LakeRows.big_window` sets the number. All sessions of a replay share this object.
+    It is None if it is not known, or if several windows are replayed. `LakeRows.big_window` sets the number. All
+    sessions of a replay share this object.
     """
 
     rows: int | None = None
 
 
 class LakeRows:
-    """Reads the rows of silver and gold from their files (the part of `RowStore` without Spark)."""
+    """Reads rows of silver and gold from their files: the methods of `RowStore` that do not need Spark.
+
+    `size` is shared by all sessions of a replay; if it is None, a new one is made.
+    """
 
     def __init__(self, lake: Lake, source: str, size: WindowSize | None = None) -> None:
         self._lake = lake
@@ -74,9 +78,9 @@ class LakeRows:
         return None if self.size.rows <= ROWS_HERE else files
 
     def slots_here(self, are_long: bool) -> int:
-        """Return the number of tasks if a window's tasks run in this process; 0 if they run on Spark's workers.
+        """Return the number of tasks for a window if they run in this process. Return 0 if they run on Spark's workers.
 
-        `are_long` is True if the tasks fold rows one by one.
+        `are_long` is True if the tasks fold rows one by one, which takes longer.
         """
         rows, most = self.size.rows, ROWS_HERE if are_long else ROWS_NEAR
         return 0 if rows is None or rows > most else -(-rows // _ROWS_A_TASK_HERE)

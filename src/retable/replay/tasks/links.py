@@ -1,6 +1,6 @@
-"""Find keys that must be folded together: the old and the new key of a row with a partial image.
+"""Find keys that must be folded together: the old and the new key of a change with a partial image.
 
-The image of the new key does not have all columns; the row of the old key has the other ones.
+The image does not have all columns of the row with the new key; the row with the old key has the other columns.
 """
 
 from collections.abc import Iterable
@@ -36,9 +36,10 @@ class _Look:
 
 
 def with_links(store: RowStore, ranges: Seq[KeyRanges], windows: Iterable[tuple[Stretch, ...]]) -> list[KeyRanges]:
-    """Return the ranges without the keys that must be folded together, and one more range with only these keys.
+    """Return the key ranges of the tasks without the keys that must be folded together, and one range with these keys.
 
-    `windows` are the rows that are searched for such keys. Raise NotParted if there are too many of them.
+    `windows` are the rows to search for such keys, each item in one window. If there are no such keys, return the
+    ranges as they are. Raise NotParted if there are too many of them for one task.
     """
     pieces = [piece for stretches in windows for piece in in_pieces(stretches, store.slots())]
     found = store.run([_Look(piece) for piece in pieces])

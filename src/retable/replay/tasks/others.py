@@ -1,4 +1,4 @@
-"""Read, in a task, the events of other windows that late rows of a big window need."""
+"""Read, in a task, the events of other windows that late rows (not newer than gold) of a big window need."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence as Seq
@@ -24,12 +24,13 @@ _HASHES = ("key_hash", "old_key_hash")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Others:
-    """Reads the events of other windows of a table that late rows of its big window need.
+    """Reads the events of other windows of a table (`window`, read from silver) that late rows of its big window need.
 
-    Rows are late if they are not above `marks`, gold's high-water marks by Kafka partition. If `again` is True, gold
-    already has the window, and all rows are late. `of_parts` is True if some rows have partial images: then all events
-    of a key are needed. Events below the retention `floor` are not read, because gold has their result. `shard` is the
-    label of the rows' source table if several source tables go into the gold table, otherwise None.
+    Rows are late if their sequence is not above `marks`, gold's highest sequences by Kafka partition. If `again` is
+    True, gold already has the window, and all rows are late. `of_parts` is True if some rows have partial images; then
+    all events of a key are needed. Events below the retention `floor` are not read, because gold has their result.
+    `claims` say, by table name, which rows belong to the table. `shard` is the label of the rows' source table if
+    several source tables go into the gold table, otherwise None.
     """
 
     window: WindowRows
@@ -42,15 +43,16 @@ class Others:
     shard: str | None
 
     def late(self, rows: pa.Table) -> Flags:
-        """Return a flag for each row: whether it may be older than gold's rows."""
+        """Return a flag for each row: whether it is late, that is, it may be older than gold's rows."""
         if self.again:
             return np.ones(rows.num_rows, bool)
         return up_to(rows, self.marks)
 
     def elsewhere(self, rows: pa.Table, late: Flags, ranges: KeyRanges) -> Flags:
-        """Return a flag for each row: whether it is late and other windows have events of its keys.
+        """Return a flag for each row: whether it is late, and other windows have events of its keys.
 
-        If gold already has this window, return the flags `late`.
+        `late` are the flags that `late()` returned. Only keys in `ranges` are searched for. If gold already has this
+        window, return `late` as it is.
         """
         if self.again or not late.any():
             return late
@@ -63,11 +65,11 @@ class Others:
         return late & speak_of(rows, np.concatenate(there))
 
     def of(self, late: pa.Table, joined: Seq[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
-        """Return the events of other windows with keys of `late` rows or `joined` events, in these ranges.
+        """Return the events of other windows that have a key of `late` rows or of `joined` events, in these ranges.
 
-        The events start at the lowest sequence of these rows. If `of_parts` is True, they are all events of the keys,
-        and of other keys that rows with partial images had before or later. Raise NotParted if `of_parts` is False but
-        some events have partial images.
+        `joined` are updates with halves in two windows. The events start at the lowest sequence of these rows. If
+        `of_parts` is True, return all events of the keys, and of the keys to or from which a partial image moved a row.
+        Raise NotParted if `of_parts` is False but some events have partial images.
         """
         of_joined = event_hashes(joined)
         hashes = np.union1d(_spoken_of(late, ranges), of_joined[ranges.owns(of_joined)])
@@ -108,18 +110,24 @@ def _spoken_of(rows: pa.Table, ranges: KeyRanges) -> Hashes:
 
 
 def event_hashes(events: Seq[RowEvent]) -> Hashes:
-    """Return the key hashes of events; 0 if an event has none."""
+    """Return the key hash of each event, or 0 for an event without one."""
     return np.array([event.key_hash or 0 for event in events], np.int64)
 
 
 def is_owned(claims: Seq[Claim], sequence: Sequence) -> bool:
-    """Return whether a row at this sequence belongs to the table. `claims` are those of the row's table name."""
+    """Return whether a row at this sequence belongs to the table.
+
+    `claims` are for the table name of the row; the first one that covers the sequence decides.
+    """
     return next((claim.is_own for claim in claims if claim.span.covers(sequence)), False)
 
 
 @dataclass(frozen=True, slots=True)
 class AreKeyedSo:
-    """A task that returns whether all rows of a piece, from a sequence on, name exactly `keys` as their key columns."""
+    """A task that returns whether all rows of a piece of silver, from `since` on, have exactly `keys` as key columns.
+
+    `tables` are the names of the table in messages.
+    """
 
     piece: WindowRows
     tables: tuple[TableName, ...]

@@ -1,6 +1,6 @@
-"""Choose the rows of silver to read.
+"""Conditions that choose the rows of silver to read.
 
-The statistics of a Parquet row group show whether it can have chosen rows, or whether all of its rows are chosen.
+The statistics of a Parquet row group show whether it may have chosen rows, and whether all of its rows are chosen.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -27,7 +27,7 @@ _HASHES = ("key_hash", "old_key_hash")
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The lowest and the highest value of a column in a row group.
+    """The lowest and the highest value of a column in a Parquet row group.
 
     `has_null` is True if some values are null, `is_null` if all values are null.
     """
@@ -38,19 +38,19 @@ class Ends:
     is_null: bool
 
     def may_be(self, value: object) -> bool:
-        """Return whether this value, which may be None for null, may be in the column."""
+        """Return whether this value may be in the column. None means null."""
         return self.has_null if value is None else self.may_reach(value, value)
 
     def may_reach(self, lowest: Any, highest: Any) -> bool:
-        """Return whether a value from `lowest` to `highest` may be in the column."""
+        """Return whether some value between `lowest` and `highest` (both included) may be in the column."""
         return not self.is_null and bool(self.lowest <= highest and lowest <= self.highest)
 
     def is_all(self, value: object) -> bool:
-        """Return whether all values of the column equal this value, which may be None for null."""
+        """Return whether all values of the column equal this value. None means null."""
         return self.is_null if value is None else self.are_between(value, value)
 
     def are_between(self, lowest: Any, highest: Any) -> bool:
-        """Return whether all values of the column are from `lowest` to `highest`."""
+        """Return whether all values are between `lowest` and `highest` (both included), and none is null."""
         return not self.has_null and bool(lowest <= self.lowest and self.highest <= highest)
 
 
@@ -59,7 +59,7 @@ GroupEnds = Mapping[str, Ends]
 
 
 def group_ends(group: pq.RowGroupMetaData, names: Collection[str]) -> GroupEnds:
-    """Return the lowest and highest values of these columns of a row group, if it has statistics for them."""
+    """Return the lowest and highest values of the columns `names` for which a row group has statistics, by name."""
     found = {}
     for column in map(group.column, range(group.num_columns)):
         if column.path_in_schema in names and (known := column.statistics) is not None and known.has_null_count:
@@ -70,17 +70,17 @@ def group_ends(group: pq.RowGroupMetaData, names: Collection[str]) -> GroupEnds:
 
 
 class RowChoice(Protocol):
-    """A condition that chooses rows of silver."""
+    """A condition that chooses rows of silver. Row groups are skipped, or read as a whole, by their statistics."""
 
     @property
     def looks_at(self) -> tuple[str, ...]:
-        """The columns that the condition needs."""
+        """The columns of silver that the condition reads."""
 
     def may_take(self, ends: GroupEnds) -> bool:
-        """Return whether a row group may have chosen rows."""
+        """Return whether a row group with these lowest and highest values may have chosen rows."""
 
     def takes_all(self, ends: GroupEnds) -> bool:
-        """Return whether it is certain that all rows of a row group are chosen."""
+        """Return whether all rows of a row group with these lowest and highest values are certainly chosen."""
 
     def takes(self, rows: pa.Table) -> Flags:
         """Return a flag for each row: whether it is chosen."""
@@ -88,7 +88,10 @@ class RowChoice(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OfTable:
-    """Chooses the rows of one table. If `hashes` is a range, only rows with a key hash or old key hash in it."""
+    """Chooses the rows of one table.
+
+    If `hashes` is given, it is a range (first and last): only rows whose key hash or old key hash is in it are chosen.
+    """
 
     table: TableName
     hashes: tuple[int, int] | None = None
@@ -135,9 +138,9 @@ class OtherTables:
 
 @dataclass(frozen=True, slots=True)
 class OfKeys:
-    """Chooses rows of some tables: those that late keys need, or the requested halves of updates.
+    """Chooses rows of some tables: the events of late keys, or the halves of updates in two messages.
 
-    If `needed` is None, all rows of the tables are chosen.
+    `needed` names these keys or halves. If it is None, all rows of the tables are chosen.
     """
 
     tables: frozenset[TableName]

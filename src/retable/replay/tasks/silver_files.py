@@ -1,4 +1,4 @@
-"""Read the row events of windows from silver's files without Spark: in the driver, or in a task."""
+"""Read row events from the data files of silver without Spark, in the driver or in a task."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -31,7 +31,7 @@ _FILES_AT_ONCE = 4
 
 @dataclass(frozen=True, slots=True)
 class SilverFiles:
-    """Files of silver that have row events, and their rows (`WindowRows`)."""
+    """Row events in some files of silver. It implements `WindowRows`, and can be sent to a task."""
 
     io: FileIO
     metadata: TableMetadata
@@ -56,7 +56,7 @@ class SilverFiles:
         return self.chosen(OtherTables(frozenset(tables)), [name for name in ROW_COLUMNS if name not in without])
 
     def chosen(self, choice: RowChoice, columns: Collection[str]) -> pa.Table:
-        """Return these columns of the rows that `choice` chooses."""
+        """Return the rows of the files that `choice` chooses, with these columns."""
         # Do not use the threads of pyiceberg: its scan of a file with deletes waits for a free one of them.
         with ThreadPoolExecutor(_FILES_AT_ONCE) as threads:
             found = threads.map(lambda task: self._chosen(task, choice, columns), self.files)

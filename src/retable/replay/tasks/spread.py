@@ -1,4 +1,4 @@
-"""Divide the rows of a big window by the hashes of their typed keys. Tasks write the rows to an exchange by range.
+"""Divide the rows of a big window among tasks by hashes of their typed key values.
 
 Silver sorts rows by a hash of their keys as the messages write them. This hash does not find all rows of a key if
 messages write the key in two ways, such as 1.5 and 1.50, or if the settings name other key columns.
@@ -30,9 +30,9 @@ _ROWS_AT_ONCE = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpreadTask:
-    """A task that writes the rows of stretches to the exchange, with one part for each of `ranges`.
+    """A task that reads rows of silver (`stretches`) and writes them to the exchange, one part for each of `ranges`.
 
-    It returns the name in the exchange. It returns None if a row with a partial image changes its key.
+    Calling it returns the name in the exchange, or None if a row with a partial image changes its key.
     """
 
     stretches: tuple[Stretch, ...]

@@ -1,4 +1,4 @@
-"""The rows that a task folds, and how it reads them."""
+"""Where a replay task finds the rows that it folds, and what it needs to read them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ _ALIKE = ("keys", "column_types")
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """The named key columns and the types in the message, if they are the same in all rows.
+    """The key columns and the column types that the messages name, if they are the same in all rows.
 
-    `types` is None if messages do not name types.
+    Then silver's columns for them need not be read. `types` is None if messages do not name types.
     """
 
     keys: tuple[str, ...]
     types: Mapping[str, str | None] | None
 
     def of(self, rows: pa.Table) -> pa.Table:
-        """Return the rows with silver's columns for the key columns and the types."""
+        """Return the rows with two more columns, as silver has them: `keys` and `column_types`."""
         keys = pa.array([[*self.keys]] * rows.num_rows, SILVER.columns.field("keys").type)
         types = [None if self.types is None else [*self.types.items()]] * rows.num_rows
         kind = SILVER.columns.field("column_types").type
@@ -40,10 +40,11 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """How plain rows are folded as columns. `wires` are those of `fold_vectorized`.
+    """How a task folds plain rows (whole rows of the same kind) as Arrow columns.
 
-    If `alike` is not None, silver's columns for the named keys and the types need not be read. `parted` is True if the
-    rows, or gold's rows, come from several Kafka partitions.
+    `wires` has each column's name and type in the messages. If `alike` is not None, all rows have the same key columns
+    and types, so these are not read from silver. `parted` is True if the rows, or gold's rows, come from several Kafka
+    partitions.
     """
 
     wires: Wires
@@ -54,24 +55,27 @@ class Plain:
 def events_of(
     rows: pa.Table, plain: Plain | None, ordinals: Mapping[str, int], shard: str | None = None
 ) -> list[RowEvent]:
-    """Return the rows of a task as counted events. The rows may lack the columns that `plain.alike` has."""
+    """Return the rows of a task as events that are counted in this run.
+
+    The rows may lack the columns `keys` and `column_types`, if `plain.alike` has them.
+    """
     return to_events(rows if plain is None or plain.alike is None else plain.alike.of(rows), ordinals, shard)
 
 
 def left_in_parts(exchange: Exchange, rows: pa.Table, hashes: Hashes, parts: int) -> str:
-    """Write rows to the exchange, divided into `parts` parts by `hashes`, one for each row. Return the name there."""
+    """Write rows to the exchange, divided into `parts` parts by `hashes` (one hash for each row). Return the name."""
     numbers = range_numbers(hashes, parts)
     return exchange.put(*(rows.filter(pa.array(numbers == part)) for part in range(parts)))
 
 
 def not_read(plain: Plain | None) -> Collection[str]:
-    """Return the columns that need not be read, because they are the same in all rows."""
+    """Return the columns of silver that a task need not read, because `plain.alike` has their values for all rows."""
     return () if plain is None or plain.alike is None else _ALIKE
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderFacts:
-    """The inputs of a `TableReader`, which are sent to a task.
+    """The inputs of a `TableReader` (reads rows by the table's schema). A task gets them and makes the reader.
 
     If several source tables go into the gold table, `shard` is the label of the source table of the task's rows.
     """
@@ -87,15 +91,18 @@ class ReaderFacts:
 
 
 class RangeRows(Protocol):
-    """Reads the rows of a task's ranges of key hashes."""
+    """Reads the rows of one window that a task folds: those in the task's ranges of key hashes."""
 
     def read(self, ranges: KeyRanges, without: Collection[str]) -> pa.Table:
-        """Return at least the rows whose new or old key is in these ranges, without the columns in `without`."""
+        """Return the rows whose new or old key is in these ranges, without the columns in `without`.
+
+        The result may have other rows, too.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class InSilver:
-    """Rows of one window that silver has sorted by key hash (`RangeRows`)."""
+    """Reads rows from silver, which has them sorted by key hash (`RangeRows`)."""
 
     stretches: tuple[Stretch, ...]
 
@@ -105,7 +112,7 @@ class InSilver:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Rows that `SpreadTask`s wrote to the exchange, with one part for the ranges of each task (`RangeRows`)."""
+    """Reads rows that `SpreadTask`s wrote to the exchange under `names`, one part for each task (`RangeRows`)."""
 
     exchange: Exchange
     names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Match the columns of several source tables (shards) to the columns of one gold table."""
+"""Match the columns of several source tables (shards) to the columns of the one gold table that they go into."""
 
 import hashlib
 from collections.abc import Sequence as Seq
@@ -17,23 +17,30 @@ OWN = "/"
 
 
 class Differ(Exception):
-    """The columns or keys of the shards are too different for one gold table. The hold ends when they agree again."""
+    """The columns or keys of the shards (source tables) do not fit into one gold table.
+
+    The gold table is held. The hold ends by itself when the shards agree again.
+    """
 
     code, remedy = SHARDS_DIFFER, REMEDY
 
 
 class Refused(Differ):
-    """A shard has a statement that is not supported for tables with shards, even if all shards have it."""
+    """A shard has a statement that is not supported if several source tables go into one gold table.
+
+    This is so even if all shards have the statement.
+    """
 
     code, remedy = "UNSUPPORTED_CHANGE", REMEDY_STATEMENT
 
 
 @dataclass(slots=True)
 class ShardColumn:
-    """A column of one shard. `names` are all names that it had, in order.
+    """A column of one shard (source table) over time. `names` are all names that it had, in order.
 
     `added` says that the column was added to an existing table. `lives` says that the shard still has the column. The
-    column exists from the position `born` (None: from the beginning) to `ended` (None: it was not dropped).
+    column exists from the position `born` to `ended`. If `born` is None, it exists from the beginning; if `ended` is
+    None, it was not dropped.
     """
 
     column: Column
@@ -45,7 +52,7 @@ class ShardColumn:
 
     @property
     def tells_default(self) -> bool:
-        """Whether the table may have rows older than the column, which show its default."""
+        """Whether the shard may have rows that are older than the column and show its default."""
         return self.added or self.column.default is not None
 
     def was(self, name: str) -> bool:
@@ -54,9 +61,9 @@ class ShardColumn:
 
 @dataclass(slots=True)
 class Group:
-    """Columns of shards that together are one column of the gold table. `lines` are these columns by shard.
+    """Columns of shards that together are one column of the gold table. `lines` has these columns by shard label.
 
-    `strangers` are the shards whose column has another identity than the group, with that identity.
+    `strangers` has, by label, the identity of the shard's column if it is not the identity of the group.
     """
 
     identity: str
@@ -74,7 +81,7 @@ class Group:
 
     @property
     def name(self) -> str:
-        """The name of the gold column. If only some shards have renamed the column, it is still the old name."""
+        """The name of the gold column. If only some shards have renamed the column, this is its old name."""
         names = sorted({line.names[-1].lower(): line.names[-1] for line in self.living}.items())
         former = [name for low, name in names if any(line.was(low) for line in self.lines.values())]
         return former[0] if former and len(names) > 1 else names[0][1]
@@ -110,16 +117,16 @@ class Group:
 
 
 def differs_by_shard(column: Column) -> bool:
-    """Return whether older rows show a default in this gold column that is different for each shard."""
+    """Return whether the shards have different defaults for this gold column. Older rows show their shard's default."""
     return OWN in column.id
 
 
 def group_columns(cut: Seq[TableHistory], living: set[str]) -> list[Group]:
     """Group the columns of shards that belong together. Each group becomes one column of the gold table.
 
-    Columns are in one group if they had the same first name. A column that fits into no such group is put into the
+    Columns are in one group if their first names were the same. A column that fits into no such group is put into the
     group that has its present name. If a column was added after all columns of a group were dropped, it is in another
-    group. `cut` are the histories of the shards. `living` are the labels of shards that are not dropped.
+    group. `cut` are the histories of the shards. `living` are the labels of the shards that are not dropped.
     """
     groups: dict[tuple[str, int], Group] = {}
     found = [

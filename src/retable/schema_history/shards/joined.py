@@ -36,17 +36,17 @@ SHOWN, HIDDEN = "source_table", "_retable_source_table"
 
 
 def identify(name: TableName) -> str:
-    """Return the identity of a gold table that several source tables go into. `name` is the table that they go to."""
+    """Return the identity of a gold table that several source tables go into. `name` is their setting `to`."""
     return f"{name}@shards"
 
 
 def is_sharded(identity: str) -> bool:
-    """Return whether the identity is of a table with shards."""
+    """Return whether this is the identity of a gold table that several source tables (shards) go into."""
     return identity.endswith("@shards")
 
 
 def shard_column(shown: bool) -> Column:
-    """Return the column that contains the shard of a row. It is the last column of the key.
+    """Return the gold column with the shard (source table) of each row. It is the last column of the key.
 
     `shown` says whether readers of gold see the column.
     """
@@ -57,7 +57,7 @@ def join(name: TableName, histories: Iterable[TableHistory], shown: bool) -> Tab
     """Join the histories of shards into the history of the gold table `name`. The shard's name becomes part of the key.
 
     `shown` says whether readers see the column with the shard's name. The result has a hold if a shard has a hold, or
-    if the shards differ. In the second case it stops at the statement from which on they differ.
+    if the shards' columns or keys do not fit into one table. Such a hold is at the statement that made them different.
     """
     histories = sorted(histories, key=_age)
     labels = _labels(histories)
@@ -66,10 +66,10 @@ def join(name: TableName, histories: Iterable[TableHistory], shown: bool) -> Tab
 
 
 def together(one: Hold | None, other: Hold | None) -> Hold | None:
-    """Combine two holds of one table.
+    """Combine two holds of one table. None means no hold.
 
-    Return the hold with the lower position. If the positions cannot be compared, return a hold of the whole table. If
-    one of the two then has the code SHARDS_DIFFER, the result has this code, too, because such a hold ends by itself.
+    Return the hold with the lower position. If the positions cannot be compared, return a hold of the whole table, with
+    the code of one of the two. If the other one has the code SHARDS_DIFFER, which ends by itself, this code is used.
     """
     if one is None or other is None:
         return one or other
@@ -83,22 +83,22 @@ def together(one: Hold | None, other: Hold | None) -> Hold | None:
 
 
 def waits_no_more(hold: Hold | None, history: TableHistory) -> bool:
-    """Return whether `hold` was set because the shards differed, and in `history` they no longer differ."""
+    """Return whether `hold` was set because the shards were different, and `history` has no such hold any more."""
     return (
         hold is not None and hold.code == SHARDS_DIFFER and (history.hold is None or history.hold.code != SHARDS_DIFFER)
     )
 
 
 def of_shard(event: RowEvent, label: str) -> RowEvent:
-    """Return the row event with its shard, which is also added to its partition."""
+    """Return the row event of the shard `label`. Its partition name (`part`) then contains the shard, too."""
     return event._replace(shard=label, part=join_part(label, event.part))
 
 
 def of_shards(decisions: tuple[Decision, ...], histories: Iterable[TableHistory]) -> tuple[Decision, ...]:
-    """Convert decisions about a gold table with shards to decisions about the shard that each decision refers to.
+    """Convert people's decisions about a gold table with shards to decisions about its shards (source tables).
 
-    If no shard has the decision's name now, each source table that once had this name gets the decision. Only one of
-    them has a statement or row at its position.
+    `histories` are those of the shards. If no shard has the name that a decision refers to, each shard that once had
+    this name gets the decision. Only one of these shards has a statement or row at the position of the decision.
     """
     if not any(is_sharded(decision.identity) for decision in decisions):
         return decisions

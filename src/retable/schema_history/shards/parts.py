@@ -1,10 +1,10 @@
-"""Names of source partitions for tables with shards: the same partition is a separate one for each shard."""
+"""Names of partitions for tables with shards (source tables): the shard is part of the name of its partition."""
 
 from retable.model.sequence import Sequence
 
 _BETWEEN = "|"
 SHARD_ID = "shard"
-"""The identity of the column that names the shard of a row."""
+"""The identity of the gold column that contains the shard (source table) of each row."""
 
 
 def join_part(shard: str, part: str | None) -> str:
@@ -18,10 +18,13 @@ def shard_of(part: str | None) -> str | None:
 
 
 def source_part(part: str | None) -> str | None:
-    """Return the source partition in a partition name, with or without a shard. Return None if it has none."""
+    """Return the source partition in a partition name with or without a shard, or None if the name has none."""
     return part if shard_of(part) is None else (part or "").rpartition(_BETWEEN)[2] or None
 
 
 def follows(part: str | None, sequence: Sequence, before: str | None, than: Sequence) -> bool:
-    """Return whether the positions of two rows can be compared: the source partition is equal, or the epoch is not."""
+    """Return whether the positions of two rows can be compared: (`part`, `sequence`) and (`before`, `than`).
+
+    They can if the source partitions are equal, or if the source epochs are different.
+    """
     return part == before or sequence.epoch != than.epoch

@@ -1,1 +1,1 @@
-"""The actions of the shop and its people: rows, columns, keys, tables."""
+"""The actions that the simulated shop can do: changes of rows, columns, keys and tables."""

@@ -169,6 +169,10 @@ def _rewritten(kind: ColumnType) -> ColumnType | None:
 
 
 def modify(shop: Shop, name: str, old: Column, new: Column, holds: bool) -> None:
+    """Change the column `old` of a table to `new` by MODIFY COLUMN.
+
+    `holds` says whether Retable is documented to hold the table at this statement.
+    """
     pen, table = shop.pen(), shop.tables[name]
     layout = tuple((new, old.name) if column == old else (column, column.name) for column in table.columns)
     text = pen.alter(name, f"{pen.words('MODIFY COLUMN')} {pen.column(new)}")
@@ -176,7 +180,10 @@ def modify(shop: Shop, name: str, old: Column, new: Column, holds: bool) -> None
 
 
 def widened(kind: ColumnType) -> ColumnType | None:
-    """Return the next wider type to which Iceberg can promote this type without loss, or None if there is none."""
+    """Return the next wider type to which Iceberg can promote this type without loss.
+
+    Return None if there is no such type.
+    """
     match kind.base:
         case base if base in _STEP and not (kind.unsigned and _STEP[base] == "bigint"):
             return replace(kind, base=_STEP[base], arguments=())

@@ -1,4 +1,4 @@
-"""Run the shop: choose its actions at random and return its history."""
+"""Runs the simulated shop: chooses its actions at random and returns its history."""
 
 from collections.abc import Collection, Iterable
 
@@ -34,11 +34,12 @@ def simulate(
     clock: Clock = DEFAULT_CLOCK,
     database: str = DATABASE,
 ) -> History:
-    """Run a shop for `changes` actions of these kinds and return its history. Equal choices give equal histories.
+    """Run a simulated shop for `changes` actions, and return the history of its database.
 
-    `database` is the name of the shop's database. The tables named in `loaded` have `rows` rows each before the log
-    begins. The log begins with the creation of all other tables. HELD_KINDS occur only if `kinds` names them. A kind
-    that is named twice occurs twice as often. Raise InvalidSetting for an unknown kind.
+    `chance` makes all random choices, so equal choices give equal histories. The tables named in `loaded` exist before
+    the log begins (they are the full load), with `rows` rows each. The log begins with the creation of all other
+    tables. `kinds` names the possible actions; an action that is named twice occurs twice as often. HELD_KINDS occur
+    only if `kinds` names them. `database` is the name of the database. InvalidSetting for an unknown action.
     """
     names = list(kinds)
     for name in names:

@@ -1,4 +1,4 @@
-"""The effect of each kind of DDL statement on the tables, without its text."""
+"""Applies the effect of each kind of DDL statement to the tables of the simulated shop, without its SQL text."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -12,6 +12,8 @@ _MOST_DIGITS = 80
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
+    """The effect of CREATE TABLE: a new table with these columns and this primary key."""
+
     table: str
     columns: tuple[Column, ...]
     keys: tuple[str, ...]
@@ -24,13 +26,13 @@ class CreateTable:
 
     def apply(self, tables: Tables) -> None:
         if self.table in tables:
-            raise ValueError(f"table {self.table} is there already")
+            raise ValueError(f"table {self.table} exists already")
         tables[self.table] = Table(self.columns, self.keys)
 
 
 @dataclass(frozen=True, slots=True)
 class DropTables:
-    """DROP TABLE of one or more tables. Messages name the first of them as the statement's table."""
+    """The effect of DROP TABLE with one or more tables. Messages name the first table as the statement's table."""
 
     names: tuple[str, ...]
     kind: str = "ERASE"
@@ -51,6 +53,8 @@ class DropTables:
 
 @dataclass(frozen=True, slots=True)
 class TruncateTable:
+    """The effect of TRUNCATE TABLE: the table loses all rows."""
+
     table: str
     kind: str = "TRUNCATE"
     holds: bool = False
@@ -65,7 +69,10 @@ class TruncateTable:
 
 @dataclass(frozen=True, slots=True)
 class RenameTables:
-    """RENAME TABLE with pairs of old and new name, applied in order. Messages name the first new name as the table."""
+    """The effect of RENAME TABLE. `pairs` has the old and the new name of each rename, in order.
+
+    Messages name the first new name as the statement's table.
+    """
 
     pairs: tuple[tuple[str, str], ...]
     kind: str = "RENAME"
@@ -82,13 +89,13 @@ class RenameTables:
     def apply(self, tables: Tables) -> None:
         for old, new in self.pairs:
             if new in tables:
-                raise ValueError(f"table {new} is there already")
+                raise ValueError(f"table {new} exists already")
             tables[new] = tables.pop(old)
 
 
 @dataclass(frozen=True, slots=True)
 class NoChange:
-    """A statement that changes neither rows nor columns."""
+    """The effect of a statement that changes neither rows nor columns, for example of CREATE INDEX."""
 
     table: str
     kind: str = "ALTER"
@@ -104,9 +111,10 @@ class NoChange:
 
 @dataclass(frozen=True, slots=True)
 class AlterTable:
-    """ALTER TABLE. `layout` has each new column with the name of its old column, or None for an added column.
+    """The effect of ALTER TABLE: the table's columns and primary key after all clauses of the statement.
 
-    All clauses of a statement take effect at once, so only their common result is recorded. `keys` is the new key.
+    `layout` has each new column with the name of its old column, or with None for an added column. `keys` are the
+    columns of the new primary key.
     """
 
     table: str
@@ -135,7 +143,7 @@ class AlterTable:
 
 
 def converted(value: Value, column: Column) -> Value:
-    """Return the value as MySQL stores it after its column got the type of `column`.
+    """Return the value as MySQL stores it after ALTER TABLE gave its column the type of `column`.
 
     A decimal is rounded half away from zero. All other supported changes of a type are without loss.
     """

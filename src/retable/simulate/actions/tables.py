@@ -20,7 +20,7 @@ _ASIDE = "swap_aside"
 
 
 def create(shop: Shop, name: str) -> None:
-    """Create the table with this name from `DESIGNS`."""
+    """Create a table of the shop by CREATE TABLE, with the columns and the key that `DESIGNS` has for this name."""
     columns, keys = DESIGNS[name]
     shop.execute(CreateTable(name, columns, keys), shop.pen().create(name, columns, keys))
 

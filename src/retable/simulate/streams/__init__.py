@@ -1,1 +1,1 @@
-"""Writers of the shop's history, one for each message format."""
+"""Writes the history of the simulated shop as messages, with one module for each message format."""

@@ -30,7 +30,7 @@ _SQL_TYPES = {
 
 
 def write(history: History) -> Stream:
-    """Write the history as messages, in the order of the binlog. A reader cannot recognise a repeated message."""
+    """Write the history as canal_json messages, in the order of the binlog. Only offsets order the messages."""
     return Stream(NAME, tuple(_messages(history)), by_offset=True)
 
 
@@ -138,7 +138,10 @@ def _sql_type(kind: ColumnType, value: Value) -> int:
 
 
 def wire_value(column: Column, value: Value) -> str | None:
-    """Return a value as the message has it. ENUM is its number, bytes are Latin-1 characters, a TIMESTAMP is in UTC."""
+    """Return a value of a row as the message has it, as text.
+
+    An ENUM is the number of its label, bytes are Latin-1 characters, and a TIMESTAMP is in UTC.
+    """
     match value:
         case None:
             return None
@@ -169,7 +172,7 @@ def _clock(kind: ColumnType, value: datetime) -> str:
 
 
 def java_double(value: float) -> str:
-    """Return a double as Java writes it: plain from 10^-3 to 10^7, else with an exponent."""
+    """Return a double as Java writes it: without an exponent from 10^-3 to 10^7, else with an exponent."""
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return f"{Decimal(repr(value)):f}" if "e" in repr(value) else repr(value)
     digits, exponent = Decimal(repr(value)).as_tuple().digits, Decimal(repr(value)).adjusted()

@@ -3,7 +3,7 @@
     {"schema":{"dataColumn":[{"name":"id","type":"LONG"}],"primaryKey":["id"],"source":{"dbType":"MySQL",…}},
      "payload":{"after":{"dataColumn":{"id":1}},"sequenceId":"1772323200000001004","op":"INSERT",…},"version":"0.0.1"}
 
-A message is that of `streamx_json` without the null fields of its envelope. Null values of a row stay.
+Messages are as in `streamx_json`, but without the fields of the envelope that are null. Null values of a row stay.
 """
 
 import json
@@ -18,7 +18,7 @@ NAME = "datahub_blob"
 
 
 def write(history: History, options: streamx_json.Options | None = None) -> Stream:
-    """Write the history as messages, in the order of the binlog."""
+    """Write the history as datahub_blob messages, in the order of the binlog. `options` are those of streamx_json."""
     messages = streamx_json.write(history, options).messages
     return Stream(NAME, tuple(map(_without_empty_parts, messages)), by_offset=False)
 

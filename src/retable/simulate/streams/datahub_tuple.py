@@ -3,8 +3,9 @@
     {"_sequence_id_":"1772323200000001004","_operation_type_":"I","_excute_time_":"1772323200000",
      "_source_table_":"t","_before_image_":"N","_after_image_":"Y","id":"1"}
 
-The header `tuple_schema` contains the topic's columns. `_sequence_id_` orders the messages. Both halves of an update
-have the same; rows of the full load have "-1". There are no statements or heartbeats: all tables must be loaded tables.
+The header `tuple_schema` contains the topic's columns. `_sequence_id_` orders the messages. An update is two messages
+with the same `_sequence_id_`; rows of the full load have "-1". There are no statements or heartbeats, so all tables
+must be tables of the full load.
 """
 
 import json
@@ -29,7 +30,7 @@ _WIDER = {"tinyint": "smallint", "smallint": "integer", "int": "bigint", "bigint
 
 
 def write(history: History) -> Stream:
-    """Write the rows of the history as records, in the order of the binlog."""
+    """Write the row changes of the history as datahub_tuple messages, in the order of the binlog."""
     return Stream(NAME, tuple(_messages(history)), by_offset=False)
 
 
@@ -79,7 +80,10 @@ def _type(kind: ColumnType) -> str:
 
 
 def wire_value(value: Value) -> str | None:
-    """Return a value as DataHub delivers it, as text. Times are microseconds; a DATETIME is taken as UTC."""
+    """Return a value of a row as DataHub delivers it, as text.
+
+    Times are epoch microseconds, and a DATETIME is read as UTC. Bytes are in base64.
+    """
     match value:
         case None:
             return None

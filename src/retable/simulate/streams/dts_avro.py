@@ -40,14 +40,14 @@ _TYPE_NUMBERS = {
     **dict(zip(("decimal", "double", "enum", "varchar", "varbinary"), (246, 5, 247, 253, 253), strict=True)),
     **dict(zip(("date", "datetime", "timestamp"), (10, 12, 7), strict=True)),
 }
-"""MySQL's own numbers of its types."""
+"""The numbers of MySQL's types in MySQL's own protocol, by name."""
 
 _NULL = b"\0"
 """Avro's null, the first type of every union."""
 
 
 def write(history: History) -> Stream:
-    """Write the history as messages, in the order of the binlog. A reader cannot recognise a repeated message."""
+    """Write the history as dts_avro messages, in the order of the binlog. Only offsets order the messages."""
     return Stream(NAME, tuple(_messages(history)), by_offset=True)
 
 

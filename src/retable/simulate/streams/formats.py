@@ -1,4 +1,4 @@
-"""The message formats of the simulator: what each format can express, and what settings must declare for it."""
+"""The message formats of the simulator: what each format can express, and which settings its messages need."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -34,16 +34,17 @@ def _open_types(history: History) -> TableSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """One message format of the simulator.
+    """One message format of the simulator, and what a test must know about it.
 
-    `write` takes the history, and options if the format has options. `kinds` names the actions that the format can
-    express, `loaded` the tables that must exist before the log. If `by_offset` is true, only offsets order messages.
-    `arriving` names the actions that become several messages at one position, which are ordered by their arrival. If
-    `partial` is true, an update has only some columns, so it can only be applied to an existing row.
-
-    `schema` is the name between database and table, None if there is none. `source` has the settings that the source
-    requires; `tables` returns the settings that its tables require. `as_source` converts a history to what the database
-    of this format would contain, for example a database without empty text.
+    - `write`: takes the history, and options if the format has options. Returns the messages.
+    - `by_offset`: whether only offsets order the messages.
+    - `kinds`: the actions that the format can express. `loaded`: the tables that must exist before the log begins.
+    - `arriving`: the actions that become several messages at one position, which are ordered by their arrival.
+    - `partial`: whether an update has only some columns, so that it needs an existing row.
+    - `schema`: the name between database and table; None if messages have no such name.
+    - `source`: the settings that the source needs. `tables`: returns the settings that the tables of a history need.
+    - `as_source`: returns the history as a database of this format would have it. Oracle, for example, has no empty
+      text.
     """
 
     name: str
@@ -60,7 +61,7 @@ class Format:
 
     @property
     def tells_statements(self) -> bool:
-        """True if messages contain DDL statements, so that Retable knows the column order of the source."""
+        """Whether messages contain DDL statements, so that Retable knows the column order of the source."""
         return "create_table" in self.kinds
 
 

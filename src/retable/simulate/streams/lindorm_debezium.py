@@ -29,7 +29,7 @@ _TYPES = _WHOLE | {"double": "float64", "varbinary": "bytes"}
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of the subscription.
+    """The options of the simulated data subscription.
 
     `schemas`: messages contain their schema. `before`: updates of tables with a key contain the row before the update.
     """
@@ -39,7 +39,7 @@ class Options:
 
 
 def write(history: History, options: Options | None = None) -> Stream:
-    """Write the row changes of the history as messages, in order. A reader cannot recognise a repeated message."""
+    """Write the row changes of the history as lindorm_debezium messages, in order. Only offsets order the messages."""
     return Stream(NAME, tuple(_messages(history, options or Options())), by_offset=True)
 
 
@@ -89,12 +89,12 @@ def _schema(columns: tuple[Column, ...]) -> dict[str, Any]:
 
 
 def wire_type(kind: ColumnType) -> str:
-    """Return a column's type in the schema of a message. Unsigned numbers, decimals and times are text."""
+    """Return the type of a column in the schema of a message. Unsigned numbers, decimals and times are `string`."""
     return "string" if kind.unsigned else _TYPES.get(kind.base, "string")
 
 
 def wire_value(column: Column, value: Value) -> int | float | str | None:
-    """Return a value as a row of the message contains it."""
+    """Return a value of a row as the message has it."""
     match value:
         case Decimal():
             return f"{value:f}"

@@ -57,7 +57,7 @@ def _without_empty(row: Row) -> Row:
 
 
 def write(history: History) -> Stream:
-    """Write the row changes and TRUNCATE statements of the history as messages, in the order of the log."""
+    """Write the row changes and TRUNCATE statements of the history as shareplex_json messages, in log order."""
     return Stream(NAME, tuple(_messages(history)), by_offset=False)
 
 
@@ -88,7 +88,10 @@ def _row(change: RowChange, scn: int, number: int, size: int) -> Message:
 
 
 def row_id(change: RowChange) -> str:
-    """Return Oracle's ROWID of the row. For a table with a key, a reader ignores it, so it is only made up."""
+    """Return the ROWID of the changed row in Oracle's form.
+
+    In a table with a key, all rows have the same ROWID, because readers ignore it.
+    """
     number = crc32(change.table.encode()) if change.row_id is None else change.row_id
     return f"AAATGpAAIA{number:08x}"
 
@@ -133,7 +136,10 @@ def _message(kind: MessageKind, position: int, time_ms: int, key: str, message: 
 
 
 def wire_value(value: Value) -> str | None:
-    """Return a value as the message has it, as text. Bytes are hexadecimal; times have nine digits after the second."""
+    """Return a value of a row as the message has it, as text.
+
+    Bytes are hexadecimal, and times have nine digits after the second.
+    """
     match value:
         case None:
             return None

@@ -1,4 +1,4 @@
-"""Messages in the order in which a producer wrote them, before a queue gets them."""
+"""The messages of a producer in the order in which it wrote them, before a queue gets them."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,12 +11,14 @@ MessageKind = Literal["load", "row", "statement", "mark", "heartbeat"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a producer.
+    """One message of a producer. `kind` says what it is about: a row of the full load, a row change, a statement, …
 
-    `position` is the binlog position of its entry: this and all earlier messages describe the log up to this position.
-    It is 0 for the full load; a heartbeat has the position of the entry before it. `time_ms` is when the producer wrote
-    the message, in epoch milliseconds. The hash of `key` decides the partition; if it is None, any partition is
-    possible. `value` is None for a tombstone. `repeatable` says whether a reader can recognise a repeated message.
+    - `position`: the binlog position of its log entry: this and all earlier messages describe the log up to this
+      position. It is 0 for the full load; a heartbeat has the position of the entry before it.
+    - `time_ms`: when the producer wrote the message, in epoch milliseconds.
+    - `key`: its hash decides the partition; if it is None, any partition is possible.
+    - `value`: the content of the message; None for a tombstone.
+    - `repeatable`: whether a reader can recognise a repeated message.
     """
 
     kind: MessageKind
@@ -38,6 +40,6 @@ class Stream:
 
 
 def row_key(change: RowChange, row: Row) -> str:
-    """Return the message key of a row: the table with the values of the row's key, or with the hidden row id."""
+    """Return the message key of a row: the table's name, and the values of the row's key or the hidden row id."""
     places = [[column.name for column in change.columns].index(key) for key in change.keys]
     return f"{change.table}/{[row[place] for place in places] if places else change.row_id}"

@@ -33,10 +33,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The configuration of the synchronisation task.
+    """The configuration of the simulated synchronisation task.
 
-    `updates`: an update is two messages ("halves"), one message ("whole"), or either ("mixed"). `row_ids`: rows of
-    tables without a key contain the hidden row id. `marks`: TRANSACTION_BEGIN and TRANSACTION_END are written.
+    - `updates`: an update is two messages ("halves"), one message ("whole"), or either ("mixed").
+    - `row_ids`: rows of tables without a key contain the hidden row id.
+    - `marks`: TRANSACTION_BEGIN and TRANSACTION_END are written. `heartbeats`: a heartbeat is written every minute.
     """
 
     updates: Literal["halves", "whole", "mixed"] = "mixed"
@@ -46,7 +47,7 @@ class Options:
 
 
 def write(history: History, options: Options | None = None) -> Stream:
-    """Write the history as messages, in the order of the binlog."""
+    """Write the history as streamx_json messages, in the order of the binlog."""
     return Stream(NAME, tuple(_Writer(history, options or Options()).messages()), by_offset=False)
 
 
@@ -187,7 +188,7 @@ class _Writer:
 
 
 def wire_type(kind: ColumnType) -> str:
-    """Return StreamX's name of a type: one of a few families, without length or precision."""
+    """Return the name of a type in a message: one of a few families such as LONG, without length or precision."""
     if kind.is_whole:
         return "LONG"
     match kind.base:
@@ -201,7 +202,10 @@ def wire_type(kind: ColumnType) -> str:
 
 
 def wire_value(column: Column, value: Value) -> int | float | str | None:
-    """Return a value as `dataColumn` has it: times as epoch milliseconds in UTC, decimals as text with all digits."""
+    """Return a value of a row as the field `dataColumn` has it.
+
+    Times are epoch milliseconds in UTC, and decimals are text with all digits.
+    """
     match value:
         case Decimal():
             return f"{value:f}"

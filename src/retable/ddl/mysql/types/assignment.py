@@ -1,4 +1,4 @@
-"""How MySQL stores a value in a column. A value that the type cannot hold unchanged is refused."""
+"""How MySQL stores a value in a column. A value that the column cannot hold unchanged raises ValueError."""
 
 from decimal import Decimal
 
@@ -91,7 +91,7 @@ def _unpadded(length: int) -> Store:
 def _octets(length: int) -> Store:
     def store(value: bytes) -> bytes:
         if len(value) != length:
-            raise ValueError(f"the value is not {length} bytes long")
+            raise ValueError(f"the value is not {length} bytes long, the fixed length of the column")
         return value
 
     return store
@@ -100,7 +100,7 @@ def _octets(length: int) -> Store:
 def _one_of(known: list[str]) -> Store:
     def store(text: str) -> str:
         if text not in known:
-            raise ValueError("the text is not one of the labels of the ENUM")
+            raise ValueError("the text is not one of the labels that the ENUM column declares")
         return text
 
     return store
@@ -113,7 +113,7 @@ def _some_of(known: list[str]) -> Store:
         members = text.split(",") if text else []
         if members != [label for label in known if label in members]:
             raise ValueError(
-                "the text is not a list of labels of the SET, each once and in the order of the definition"
+                "the text is not a list of labels that the SET column declares, each once and in the declared order"
             )
         return text
 

@@ -1,4 +1,4 @@
-"""Find the type changes of MySQL that do not change any stored value."""
+"""Decide which changes of a column type keep every stored value in MySQL and MariaDB."""
 
 import re
 
@@ -64,9 +64,9 @@ def mariadb_keeps_values(old: str, new: str) -> bool:
 
 
 def parse_type(text: str) -> tuple[str, str, str] | None:
-    """Return the name of a type, the text in its parentheses, and its options. Return None if it is not a type.
+    """Return the name of a type, the text in its parentheses, and its options, such as UNSIGNED, in lower case.
 
-    ZEROFILL implies UNSIGNED.
+    The options of a ZEROFILL type include UNSIGNED. Return None if the text is not a type.
     """
     match = _TYPE.match(text)
     if match is None:
@@ -80,7 +80,10 @@ def parse_type(text: str) -> tuple[str, str, str] | None:
 
 
 def labels(arguments: str) -> list[str]:
-    """Return the labels of an ENUM or a SET, without quotes. `arguments` is the text in the parentheses of the type."""
+    """Return the labels (declared values) of an ENUM or SET, without quotes.
+
+    `arguments` is the text in the parentheses of the type.
+    """
     return [label.replace("''", "'") for label in _LABEL.findall(arguments)]
 
 
@@ -106,9 +109,9 @@ def _holds_digits(kind: str, arguments: str) -> bool:
 
 
 def capacity(kind: str, arguments: str) -> int:
-    """Return the capacity of a type. It is in bytes for TEXT types and types of bytes, else in characters.
+    """Return the maximum length of a value of a type: in characters for CHAR and VARCHAR, in bytes for other types.
 
-    A character takes up to four bytes.
+    `kind` is the name of the type, `arguments` the text in its parentheses. A character takes up to four bytes.
     """
     if kind.endswith(("char", "binary")):
         return _number(arguments, 1)

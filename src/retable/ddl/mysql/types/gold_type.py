@@ -46,12 +46,15 @@ _MYSQL_PLAIN: dict[str, GoldType] = {
 
 _ATTRIBUTES = frozenset({"unsigned", "signed", "zerofill"})
 LARGEST_FLOAT_PRECISION = 24
-"""The greatest `p`, in bits, with which FLOAT(p) is a FLOAT. With a greater `p` it is a DOUBLE (MySQL's manual,
-Floating-Point Types)."""
+"""The greatest precision `p`, in bits, for which FLOAT(p) is a FLOAT. FLOAT(p) with a greater `p` is a DOUBLE (MySQL's
+manual, Floating-Point Types)."""
 
 
 def mysql_type_name(name: str) -> str:
-    """Return the name of the type in MySQL's information_schema: `tinyint(1)` for BOOL, `int` for INTEGER."""
+    """Return the name that MySQL's information_schema shows for a type: `tinyint(1)` for BOOL, `int` for INTEGER.
+
+    A name without synonym is returned unchanged.
+    """
     return _MYSQL_SHORTHANDS.get(name.lower()) or _MYSQL_SYNONYMS.get(name.lower(), name)
 
 

@@ -1,4 +1,4 @@
-"""Find the type changes of Oracle that do not change any stored value."""
+"""Decide which changes of a column type keep every stored value in Oracle."""
 
 from retable.ddl.type_text import read_type_text
 
@@ -18,8 +18,8 @@ _PADDED = frozenset({"char", "nchar"})
 def keeps_values(old: str, new: str) -> bool:
     """Return whether Oracle keeps every stored value when a column changes from type `old` to `new`.
 
-    Oracle refuses a change that would cut a value. It shortens a column only if all values fit, and reduces the digits
-    only of an empty column. But it pads the values of a CHAR with blanks to the new length.
+    Oracle refuses a change that would cut a value: it shortens a column only if all values fit, and reduces digits only
+    in an empty column. But Oracle pads the values of a CHAR with blanks to the new length.
     """
     before, after = read_type_text(old), read_type_text(new)
     if before.name == after.name:

@@ -1,4 +1,4 @@
-"""How SQL Server stores a value in a column. A value that the type cannot hold unchanged is refused."""
+"""How SQL Server stores a value in a column. A value that the column cannot hold unchanged raises ValueError."""
 
 from retable.ddl.type_text import TypeText, read_type_text
 from retable.ddl.value_checks import (
@@ -63,7 +63,7 @@ def _units(text: str) -> int:
 def _multiple_of(micros: int) -> Store:
     def store(value: int) -> int:
         if value % micros:
-            raise ValueError("the type of the column rounds this time")
+            raise ValueError(f"the time is not a multiple of {micros} microseconds, so the column may round it")
         return value
 
     return store

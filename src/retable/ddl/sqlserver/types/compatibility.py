@@ -1,4 +1,4 @@
-"""Find the type changes of SQL Server that do not change any stored value."""
+"""Decide which changes of a column type keep every stored value in SQL Server."""
 
 from retable.ddl.sqlserver.types.gold_type import gold_type
 from retable.ddl.type_text import read_type_text
@@ -26,8 +26,9 @@ _FRACTIONS = frozenset({"datetime2", "datetimeoffset", "time"})
 def keeps_values(old: str, new: str) -> bool:
     """Return whether SQL Server keeps every stored value when a column changes from type `old` to `new`.
 
-    SQL Server refuses to cut a text or a whole number. But it rounds digits after the point and fractions of a second,
-    pads values of fixed length, and converts a whole number that is too long for a text to `*`.
+    SQL Server refuses a change that would cut a text or a whole number. But it rounds digits after the point and
+    fractions of a second, pads values of fixed length, and converts a whole number that is too long for a text type to
+    `*`.
     """
     before, after = read_type_text(old), read_type_text(new)
     if before == after or {before.name, after.name} <= _INTEGERS:

@@ -30,7 +30,8 @@ _PLAIN: dict[str, GoldType] = {
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
     """Return the gold type. Return None for an unknown type, and for sql_variant, whose values have many types.
 
-    TIMESTAMP is not a time: it is the old name of ROWVERSION.
+    If `has_lengths` is False, a decimal without lengths is a string. TIMESTAMP is not a time: it is the old name of
+    ROWVERSION.
     """
     text = read_type_text(source_type.replace("[", "").replace("]", ""))
     name = text.name.removeprefix("sys.").removesuffix(" identity")

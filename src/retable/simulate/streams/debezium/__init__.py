@@ -1,1 +1,1 @@
-"""The shop's history as Debezium writes it."""
+"""Writes the history of the simulated shop as Debezium does."""

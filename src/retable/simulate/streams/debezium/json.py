@@ -43,10 +43,11 @@ _HEADER_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The configuration of the connector and its converter.
+    """The configuration of the simulated connector and its converter.
 
-    `schemas`: each message contains its schema. `transactions` is the connector's option provide.transaction.metadata,
-    `tombstones` is tombstones.on.delete. `heartbeats`: a heartbeat is written every minute.
+    - `schemas`: each message contains its schema.
+    - `transactions`: the connector's option provide.transaction.metadata. `tombstones`: tombstones.on.delete.
+    - `heartbeats`: the connector writes a heartbeat every minute.
     """
 
     schemas: bool = True
@@ -56,7 +57,7 @@ class Options:
 
 
 def write(history: History, options: Options | None = None) -> Stream:
-    """Write the history as messages, in the order of the binlog."""
+    """Write the history as debezium_json messages, in the order of the binlog."""
     return Stream(NAME, tuple(_Writer(history, options or Options()).messages()), by_offset=False)
 
 

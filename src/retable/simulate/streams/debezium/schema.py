@@ -1,4 +1,4 @@
-"""Make the parts of Debezium's messages about columns: the schemas and values of Kafka Connect, and `tableChanges`."""
+"""Makes the parts of Debezium's messages about columns: the schemas and values of Kafka Connect, and `tableChanges`."""
 
 from base64 import b64encode
 from collections.abc import Iterable
@@ -33,16 +33,20 @@ _ORDER = (("id", "string"), ("total_order", "int64"), ("data_collection_order", 
 
 
 def with_schema(payload: Json, name: str, fields: Iterable[Json]) -> Json:
-    """Return a message with its schema, as the converter writes it. `fields` describes the payload, `name` its type."""
+    """Return a message that contains its schema, as Kafka Connect's JSON converter writes it.
+
+    `name` is the name of the payload's schema, and `fields` are the schemas of the payload's fields.
+    """
     return {"schema": struct(name, fields, optional=False), "payload": payload}
 
 
 def struct(name: str, fields: Iterable[Json], optional: bool = True, **place: str) -> Json:
+    """Return a struct schema of Kafka Connect. `place` may have the key `field`, the name of the field with it."""
     return {"type": "struct", "fields": list(fields), "optional": optional, "name": name, **place}
 
 
 def change_fields(table: str, columns: Iterable[Column]) -> list[Json]:
-    """Return the schema fields of a row change. `table` is the name of the topic."""
+    """Return the schemas of the fields of a row change's payload. `table` is the name of the topic."""
     rows = [column_field(column) for column in columns]
     order = [_plain(name, kind, optional=False) for name, kind in _ORDER]
     return [
@@ -56,14 +60,14 @@ def change_fields(table: str, columns: Iterable[Column]) -> list[Json]:
 
 
 def statement_fields() -> list[Json]:
-    """Return the schema fields of a DDL statement, without the contents of `tableChanges`."""
+    """Return the schemas of the fields of a DDL statement's payload, without the contents of `tableChanges`."""
     texts = [_plain(name, "string") for name in ("databaseName", "schemaName", "ddl")]
     changes = {"type": "array", "items": {"type": "struct", "fields": [], "optional": False}, "optional": False}
     return [_source(), *times(), *texts, changes | {"field": "tableChanges"}]
 
 
 def boundary_fields() -> list[Json]:
-    """Return the schema fields of a message for the begin or end of a transaction."""
+    """Return the schemas of the fields of a message about the begin or end of a transaction."""
     counted = {"type": "struct", "fields": [_plain("data_collection", "string"), _plain("event_count", "int64")]}
     changes = {"type": "array", "items": {**counted, "optional": False}, "optional": True, "field": "data_collections"}
     texts = [_plain(name, "string", optional=False) for name in ("status", "id")]
@@ -76,6 +80,7 @@ def _source() -> Json:
 
 
 def times() -> list[Json]:
+    """Return the schemas of the fields `ts_ms`, `ts_us` and `ts_ns`."""
     return [_plain(name, "int64") for name in ("ts_ms", "ts_us", "ts_ns")]
 
 
@@ -120,7 +125,10 @@ def _named(kind: str, name: str, parameters: dict[str, str] | None = None) -> Js
 
 
 def wire_value(column: Column, value: Value) -> int | float | str | None:
-    """Return a value in the default modes of the connector: decimals are exact, times as precise as their column."""
+    """Return a value of a row as the connector writes it in its default modes.
+
+    Decimals are exact, and times are as precise as their column.
+    """
     match value:
         case int() if column.type.base == "bigint" and value >= 1 << 63:
             return value - (1 << 64)
@@ -148,7 +156,10 @@ def _unscaled(value: Decimal) -> bytes:
 
 
 def table_change(kind: str, database: str, name: str, table: Table | None) -> Json:
-    """Return an entry of `tableChanges`: the table after a statement. If the table was dropped, `table` is None."""
+    """Return an entry of `tableChanges` (the table after a DDL statement).
+
+    `kind` is CREATE, ALTER or DROP. If the table was dropped, `table` is None.
+    """
     return {"type": kind, "id": f'"{database}"."{name}"', "table": None if table is None else _table(table)}
 
 
