@@ -133,6 +133,8 @@ def test_why_of_a_source_names_the_table_that_delays_it(
     assert retable("why", ORDERS).stdout.splitlines()[0].split() == ["name", ORDERS]
     monkeypatch.setattr(why, "ask_why", lambda lake, _, *asked: ask_why(lake, ORDERS, *asked))
     assert retable("why", "dump").stdout.splitlines()[0].endswith(f" {ORDERS}, which delays dump")
+    feed.proves(6, heartbeat="07:00")
+    assert retable("why", "dump").stdout.splitlines()[0].split() == ["name", "dump"]
 
 
 def test_why_says_so_when_nothing_is_wrong(retable: Retable, feed: Feed) -> None:

@@ -47,7 +47,7 @@ def why(
     cause, standing = verdict.cause, verdict.standing
     print_facts(
         {
-            "name": verdict.name if verdict.name == name else f"{verdict.name}, which delays {name}",
+            "name": name if verdict.is_fresh or verdict.name == name else f"{verdict.name}, which delays {name}",
             "asked": f"complete through {format_time(asked)}",
             "verdict": "fresh" if verdict.is_fresh else "late",
             "watermark": None
