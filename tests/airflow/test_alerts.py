@@ -259,7 +259,7 @@ def test_an_alert_goes_in_the_clear_only_where_the_connection_says_so(
     if is_sent:
         assert _address(connection).endswith(host.rpartition("/")[2])
     else:
-        with pytest.raises(ValueError, match="without encryption"):
+        with pytest.raises(ValueError, match="would be unencrypted"):
             _address(connection)
 
 

@@ -103,7 +103,7 @@ def test_a_stage_is_its_job_for_the_window_of_the_run(lake: Lake, path: Path) ->
 
 def test_a_window_may_be_one_job_that_is_done_when_all_its_stages_are(lake: Lake, path: Path) -> None:
     append_rows(lake, done("land", "decode"))
-    with pytest.raises(AirflowFailException, match=f"the ledger has no result of replay for {WINDOW}"):
+    with pytest.raises(AirflowFailException, match=f"no result of the stage replay for the window {WINDOW}"):
         stage("window", "erp", path).execute(CONTEXT)
     append_rows(lake, done("replay"))
     told = stage("window", "erp", path).execute(CONTEXT)
@@ -150,7 +150,7 @@ def test_a_held_table_leaves_the_task_green_and_is_named(lake: Lake, path: Path)
 
 def test_a_stage_that_the_ledger_does_not_know_has_failed_whatever_spark_says(lake: Lake, path: Path) -> None:
     append_rows(lake, done("decode", window="20260301T0400Z"))
-    with pytest.raises(AirflowFailException, match=f"the ledger has no result of decode for {WINDOW}"):
+    with pytest.raises(AirflowFailException, match=f"no result of the stage decode for the window {WINDOW}"):
         stage("decode", "erp", path).execute(CONTEXT)
 
 
@@ -167,7 +167,7 @@ def test_a_job_that_fails_fails_its_task(lake: Lake, path: Path, write_settings:
         ("nowhere:door", "No module named 'nowhere'"),
         ("doors:none", "no attribute 'none'"),
         ("doors:JOBS", "not callable"),
-        ("doors:words", "returns a str, not an operator"),
+        ("doors:words", "returns a str and not an operator"),
     ],
 )
 def test_a_door_that_is_not_there_fails_at_once_with_its_name(door: str, words: str, job: doors.SparkJob) -> None:

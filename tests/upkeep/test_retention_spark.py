@@ -153,5 +153,5 @@ def test_a_late_row_behind_the_horizon_holds_its_table_until_somebody_leaves_it_
     assert (rows_of(world), rows_of(world, BAG)) == ([{"id": 2, "a": 2}, {"id": 3, "a": 4}], [])
     assert against_ledger(world.lake, TABLE).findings == ()
     assert told_of_bronze(world, TABLE, tmp_path / "t") == "1 of 2 rows of gold were compared"
-    with pytest.raises(NotKept, match=f"{TABLE}: it cannot be built next to gold"):
+    with pytest.raises(NotKept, match=f"{TABLE}: a shadow of the table cannot be built"):
         check_ask(world.lake, "shop", [TABLE], world.names[-1], window_name(FIRST + 4 * HOUR))
