@@ -66,7 +66,7 @@ def form(sources: list[str], offers: Offers) -> dict[str, Any]:
             type=["null", "array"],
             items={"type": "string"},
             title="Tables",
-            description=f"Only for a {SHADOW}, which needs them: one per line, as gold_shop.orders",
+            description=f"Only for a {SHADOW}, which needs them, as gold_shop.orders",
             **examples,
         ),
         "reason": Param(
