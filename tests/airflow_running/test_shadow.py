@@ -101,3 +101,4 @@ def test_the_form_offers_the_tables_after_a_look_at_the_holds(known: RunningAirf
         return list(known.call("GET", f"/dags/{DAG}/details")["params"]["tables"]["schema"].get("examples", []))
 
     assert "gold_shop.orders" in known.until(offered)
+    known.call("PATCH", "/dags/watch_holds", {"is_paused": True})
