@@ -1,7 +1,7 @@
-"""Write and read deletion vectors: bitmaps of the positions of deleted rows, one for each data file.
+"""Write and read deletion vectors: bitmaps of the positions of deleted rows, one bitmap for each data file.
 
-Iceberg's writer makes the same files in the JVM, but needs about 35 calls from Python for each data file. These calls
-were a tenth of the work when a run changed 100 tables (docs/internals/performance.md).
+Iceberg's writer makes the same files in the JVM, but needs about 35 calls from Python for each data file
+(docs/decisions/2026-11-28-deletion-vectors-are-written-here.md).
 
 The formats are from Iceberg's specifications: `deletion-vector-v1` of Puffin, and deletion vectors of tables.
 """
