@@ -251,7 +251,7 @@ def _launch(conf: SparkConf, log: Path | None) -> None:
     try:
         if SparkContext._gateway is None:
             with nullcontext() if log is None else log.open("ab") as errors:
-                gateway = launch_gateway(conf, {"stderr": errors})  # type: ignore[no-untyped-call]  # PySpark leaves it
+                gateway = launch_gateway(conf, {"stderr": errors})  # type: ignore[no-untyped-call]  # untyped in PySpark
             SparkContext._ensure_initialized(gateway=gateway)
     except PySparkRuntimeError as error:
         said = "" if log is None else log.read_text(errors="replace").strip().replace("\n", " ")[-_LONGEST_SAID:]

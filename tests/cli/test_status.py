@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -144,14 +146,18 @@ def test_quarantine_within_its_budget_needs_nobody(retable: Retable, write_setti
     assert "3 messages or rows are quarantined" in result.stderr
 
 
-def test_a_source_is_as_far_as_the_table_that_lags_most(
-    retable: Retable, write_settings: SettingsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def feed(write_settings: SettingsWriter, monkeypatch: pytest.MonkeyPatch) -> Feed:
+    """A source whose windows 05 and 06 are replayed; it is half past seven."""
     monkeypatch.setattr(status, "now", lambda: at("07:30"))
     feed = Feed(open_lake(write_settings(EACH)))
     feed.windows(7)
     feed.done(5)
     feed.done(6)
+    return feed
+
+
+def test_a_source_is_as_far_as_the_table_that_lags_most(retable: Retable, feed: Feed) -> None:
     publish(feed.lake, TableName("shop", None, "t"), {"id": "int"}, [])
     assert _shown(retable) == ["2026-03-01T07:00:00Z", "drained", "30m"]
     feed.proves(6, row="06:10")
@@ -162,14 +168,18 @@ def test_a_source_is_as_far_as_the_table_that_lags_most(
     assert _shown(retable) == []
 
 
-def test_a_status_of_one_source_shows_how_far_each_table_is_and_what_holds_it(
-    retable: Retable, write_settings: SettingsWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(status, "now", lambda: at("07:30"))
-    feed = Feed(open_lake(write_settings(EACH)))
-    feed.windows(7)
-    feed.done(5)
-    feed.done(6)
+def test_a_check_says_a_cause_once_and_names_the_other_tables_that_it_delays() -> None:
+    def late(name: str, key: str) -> Any:
+        return SimpleNamespace(name=name, key=key, verdict=SimpleNamespace(words=f"{name} is late"))
+
+    found = [late("gold_a.t", "HELD"), *(late(f"gold_a.t{at}", "SILENT") for at in range(8))]
+    assert list(status._late_words(found)) == [
+        "gold_a.t is late",
+        "gold_a.t0 is late (also late by this: gold_a.t1, gold_a.t2, gold_a.t3, gold_a.t4, gold_a.t5 and 2 more)",
+    ]
+
+
+def test_a_status_of_one_source_shows_how_far_each_table_is_and_what_holds_it(retable: Retable, feed: Feed) -> None:
     feed.proves(6, row="06:10")
     publish(feed.lake, TableName("shop", None, "t"), {"id": "int"}, [])
     publish(feed.lake, TableName("shop", None, "u"), {"id": "int"}, [], state="held", hold=HOLD)

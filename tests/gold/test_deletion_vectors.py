@@ -46,6 +46,12 @@ def test_a_vector_that_is_not_the_one_of_its_manifest_is_an_error_that_names_the
     with pytest.raises(DamagedFile, match="has 2 rows; its manifest says 1") as caught:
         read_positions(IO, replace(second, offset=first.offset, size=first.size))
     assert caught.value.facts == {"path": path}
+    whole = Path(path).read_bytes()
+    for end in (first.offset, second.offset - 1):
+        Path(path).write_bytes(whole[:end])
+        with pytest.raises(DamagedFile, match="ends inside a deletion vector"):
+            read_positions(IO, first)
+    Path(path).write_bytes(whole)
     for offset in (first.offset + 1, second.offset + 1):
         with pytest.raises(DamagedFile):
             read_positions(IO, replace(first, offset=offset))

@@ -24,10 +24,10 @@ def spark_log() -> Iterator[Path]:
     try:
         yield log
     except Exception as error:
-        if not isinstance(error, NeedsAttention) and log.stat().st_size:
+        if not isinstance(error, NeedsAttention) and log.exists() and log.stat().st_size:
             error.add_note(f"{LOG_NOTE}{log}")
             is_named = True
         raise
     finally:
         if not is_named:
-            log.unlink()
+            log.unlink(missing_ok=True)

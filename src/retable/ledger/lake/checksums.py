@@ -57,7 +57,10 @@ def read_vector(io: FileIO, path: str, offset: int, size: int) -> bytes:
     """Read the deletion vector at this offset of a file, and check it. Raise DamagedFile if it cannot be read."""
     with _reading(path), io.new_input(path).open() as stream:
         stream.seek(offset)
-        _check_vector(vector := stream.read(size))
+        vector = stream.read(size)
+        if len(vector) < size:
+            raise ValueError("the file ends inside a deletion vector")
+        _check_vector(vector)
         return vector
 
 
