@@ -125,8 +125,7 @@ class TracedTable:
         last = self.changes[-1] if self.changes else None
         if last is not None and last.position == at.position and last.part == at.part:
             joined = replace(last, meaning=(*last.meaning, *meaning), orders_rows=last.orders_rows or orders)
-            same = status == last.status
-            self.changes[-1] = replace(joined, status=status, reason=reason or (last.reason if same else None))
+            self.changes[-1] = replace(joined, status=status, reason=reason)
         else:
             self.changes.append(AppliedChange(at.position, at.part, at.text, meaning, status, reason, orders))
 
