@@ -112,7 +112,7 @@ def test_what_needs_dropped_windows_is_refused_and_what_does_not_goes_on(world: 
     with pytest.raises(NotKept, match="cannot be decoded or replayed again"):
         decode(spark, lake, source, first, "run", NOW)
     assert not land_window(spark, lake, source, first, "run", NOW).wrote
-    with pytest.raises(NotKept, match=f"{TABLE}: it cannot be built again"):
+    with pytest.raises(NotKept, match=f"{TABLE}: the table cannot be built again from silver"):
         rebuild(spark, lake, source, TABLE, "run", NOW)
     before = rows_of(world, BAG)
     rebuild(spark, lake, source, BAG, "run", NOW)
