@@ -1,6 +1,5 @@
 """The command line, and the options of all its commands."""
 
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +17,8 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"retable {version('retable')}")
         raise typer.Exit
 

@@ -5,6 +5,8 @@ Modules are imported late because most commands need only some of the libraries,
 
 import gc
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -165,9 +167,34 @@ def overview() -> dict[str, TyperCommand]:
 
 def load_command(name: str) -> Any:
     """Import the module of a command, and return the command or the group of commands with this name."""
-    group = typer.main.get_group(_import(f"retable.cli.{COMMANDS[name].module}").app)
+    command = COMMANDS[name]
+    with _without_pandas() if command.panel == _LOOK else nullcontext():
+        module = _import(f"retable.cli.{command.module}")
+    group = typer.main.get_group(module.app)
     group.name = name
     return group.commands.get(name, group)
+
+
+class _NoPandas:
+    """A finder that says of pandas alone that it is not installed."""
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("Retable reads without pandas", name=name)
+
+
+@contextmanager
+def _without_pandas() -> Iterator[None]:
+    """Import modules without pandas, which pyarrow.dataset imports wherever it is installed: an eighth of `status`.
+
+    pyarrow imports it later all the same if a table is converted to a data frame.
+    """
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(_NoPandas)
 
 
 def _import(name: str) -> Any:

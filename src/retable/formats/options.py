@@ -7,11 +7,14 @@ from functools import cache
 from inspect import get_annotations, getsource
 from itertools import pairwise
 from typing import Annotated, ClassVar, Self, cast
-from zoneinfo import available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pydantic import AfterValidator, BaseModel, Field
 
 from retable.printable import printable
+
+_OTHER_ZONES = frozenset({"posix", "right", "posixrules"})
+"""Folders and files of a zone database that hold the zones once more, with and without leap seconds."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -21,14 +24,19 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 @cache
-def _zones() -> frozenset[str]:
-    """The time zones of this machine, cached: listing them reads one file per zone."""
-    return frozenset(available_timezones())
+def _is_zone(value: str) -> bool:
+    """Say whether a text names a time zone, without listing all zones of this machine, which reads a file for each."""
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, OSError, ValueError):
+        return False
+    return value.partition("/")[0] not in _OTHER_ZONES
 
 
 def _zone(value: str) -> str:
-    if value not in _zones():
-        raise ValueError(f"{value!r} is not a time zone; write a name such as Asia/Shanghai{nearest(value, _zones())}")
+    if not _is_zone(value):
+        near = nearest(value, available_timezones())
+        raise ValueError(f"{value!r} is not a time zone; write a name such as Asia/Shanghai{near}")
     return value
 
 
