@@ -26,7 +26,7 @@ from pyroaring import BitMap64
 
 from retable.formats.reading import Value
 from retable.gold.iceberg.change_tasks import WrittenFiles, finding, writing
-from retable.gold.iceberg.data_file_writer import write_parts
+from retable.gold.iceberg.data_file_writer import describe, write_parts
 from retable.gold.iceberg.deletion_vectors import Vector, positions_of, read_positions, write_vectors
 from retable.gold.iceberg.locate_rows import ends, find_rows
 from retable.gold.iceberg.partition_spec import PartitionValues, Reparting, part
@@ -85,8 +85,6 @@ Found = tuple[list[pa.Array | None], WrittenFiles]
 """For each data file, the positions of the rows to delete, or None if the file lacks a key column; and the files that
 were written with new rows."""
 
-_NULL = "__HIVE_DEFAULT_PARTITION__"
-"""Iceberg's builder of files reads this partition value as null; a row may contain the same text."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -168,20 +166,7 @@ class RowWriter:
         return write_parts(self._io, self._metadata, part(rows, self._metadata))
 
     def _data_file(self, file: WrittenFile, values: PartitionValues) -> Any:
-        found = self._table.io().newInputFile(file.file_path, file.file_size_in_bytes)
-        kept = self._iceberg("MetricsConfig.forTable")(self._table)
-        metrics = self._iceberg("parquet.ParquetUtil.fileMetrics")(found, kept)
-        builder = self._iceberg("DataFiles.builder")(self._table.spec()).withInputFile(found)
-        if values:
-            partition_values = self._jvm.java("java.util.ArrayList")()
-            for value in values:
-                partition_values.add(_NULL if value is None else value)
-            builder = builder.withPartitionValues(partition_values)
-        built = builder.withFormat("PARQUET").withMetrics(metrics).build()
-        for at, value in enumerate(values):
-            if value == _NULL:
-                built.partition().set(at, value)
-        return built
+        return self._from_json(describe(file, values, self._metadata), self._table.spec())
 
     def _files_with(self, snapshot_id: int, keys: pa.Table) -> list[DataFile] | None:
         """Return the files that may have rows of these keys; None if a file has delete files other than one vector."""
@@ -264,8 +249,11 @@ class RowWriter:
             "content-offset": vector.offset,
             "content-size-in-bytes": vector.size,
         }
+        return self._from_json(facts, file.spec)
+
+    def _from_json(self, facts: dict[str, Any], spec: Any) -> Any:
         node = self._iceberg("util.JsonUtil.mapper")().readTree(json.dumps(facts))
-        return self._iceberg("ContentFileParser.fromJson")(node, file.spec)
+        return self._iceberg("ContentFileParser.fromJson")(node, spec)
 
 
 def type_of(jvm: Jvm, kind: GoldType) -> Any:
