@@ -20,6 +20,7 @@ from retable.cli.commands import COMMANDS, load_command
 from retable.cli.look_after import holds, quarantine, shadow, upkeep
 from retable.cli.run import baseline
 from retable.cli.run import stages as run
+from retable.land.kafka import positions
 from retable.session import build_session
 from retable.settings.load import Settings
 
@@ -168,7 +169,10 @@ def assert_clean(folder: Path) -> None:
     assert [line for line in lines if CANARY in line] == []
 
 
-def test_a_broker_that_does_not_answer_is_told_without_its_password(folder: Path) -> None:
+def test_a_broker_that_does_not_answer_is_told_without_its_password(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(positions, "REQUEST_SECONDS", 2)
     (folder / "nobody.toml").write_text(settings(folder) + NOBODY, encoding="utf-8")
     result = CliRunner().invoke(app, ["--settings", "nobody.toml", "run", "nobody"], prog_name="retable")
     assert result.exit_code == 3

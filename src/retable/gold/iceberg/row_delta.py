@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -254,6 +254,13 @@ class RowWriter:
     def _from_json(self, facts: dict[str, Any], spec: Any) -> Any:
         node = self._iceberg("util.JsonUtil.mapper")().readTree(json.dumps(facts))
         return self._iceberg("ContentFileParser.fromJson")(node, spec)
+
+
+@cache
+def java_member(jvm: Any, path: str) -> Any:
+    """Return a member of py4j's view of a JVM, cached: for a package, the JVM looks for such a class in all jars."""
+    outer, _, name = path.rpartition(".")
+    return getattr(java_member(jvm, outer) if outer else jvm, name)
 
 
 def type_of(jvm: Jvm, kind: GoldType) -> Any:

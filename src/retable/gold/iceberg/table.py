@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import reduce
 from typing import TYPE_CHECKING, Any, cast
 
 from py4j.java_gateway import is_instance_of
@@ -19,7 +18,7 @@ from retable.gold.evolve import Evolution
 from retable.gold.gold_metadata import GoldMetadata
 from retable.gold.iceberg.commit_conflict import overtaken
 from retable.gold.iceberg.partition_spec import Reparting
-from retable.gold.iceberg.row_delta import Prepared, RowWriter, empty, literal, members, repart, type_of
+from retable.gold.iceberg.row_delta import Prepared, RowWriter, empty, java_member, literal, members, repart, type_of
 from retable.gold.state import HEAD_PROPERTY, PREFIX, RUN_PROPERTY, first_schema_json
 from retable.gold.store import RemoteChange, RowChange, RunTasks
 from retable.ledger.lake.catalog import Lake
@@ -54,16 +53,13 @@ class IcebergCatalog:
         self._jvm = cast(Any, spark._jvm)
         self.gateway: Any = spark.sparkContext._gateway
         self.io = load_file_io(dict(lake.catalog.properties), str(lake.settings.lake.warehouse))
-        self._known: dict[str, Any] = {}
         self._read: dict[str, tuple[str, TableMetadata]] = {}
         load = self.java("org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog")
         self._catalog: Any = load(spark._jsparkSession, CATALOG)
 
     def java(self, path: str) -> Any:
-        """Return a Java class or static member. It is cached, because each name on its path needs a call to the JVM."""
-        if path not in self._known:
-            self._known[path] = reduce(getattr, path.split("."), self._jvm)
-        return self._known[path]
+        """Return a Java package, class or static member by its full name."""
+        return java_member(self._jvm, path)
 
     def metadata(self, name: str, table: Any) -> TableMetadata:
         """Return the metadata of a loaded Java table, from its file: more than 8 kB of text take 40 ms from the JVM."""
