@@ -94,7 +94,7 @@ any_dialect = st.sampled_from(GRAMMARS)
 
 
 @given(any_text, any_dialect, st.sampled_from([None, "dbo"]))
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=600, deadline=None)
 def test_any_text_has_a_meaning_and_no_statement_is_half_understood(
     text: str, dialect: str, schema: str | None
 ) -> None:

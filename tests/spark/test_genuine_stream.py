@@ -146,9 +146,9 @@ def test_at_every_checkpoint_gold_is_what_the_source_held(prepare: Callable[[Ite
 
 
 def test_any_cut_and_any_order_of_replay_give_the_same_rows(prepare: Callable[[Iterable[int]], Stream]) -> None:
-    """In seven pieces; laws cut the stream into more, in memory."""
+    """In five pieces and two orders; laws cut the stream into more, and replay them in any order, in memory."""
     chance = random.Random(1)
-    stream = prepare(sorted(chance.sample(range(1, len(canal_lines())), 6)))
+    stream = prepare(sorted(chance.sample(range(1, len(canal_lines())), 4)))
     in_order = stream.fresh("in-order")
     lake = replay_all(in_order, stream.windows)
     assert set(differences(lake, TRUTH, "final")) <= HELD_AT.keys()
@@ -160,9 +160,9 @@ def test_any_cut_and_any_order_of_replay_give_the_same_rows(prepare: Callable[[I
     assert content(lake) == expected
 
     shuffled = chance.sample(stream.windows, len(stream.windows))
-    for name, order in (("reversed", stream.windows[::-1]), ("shuffled", shuffled)):
-        settings = stream.fresh(name)
-        lake = replay_all(settings, order)
-        release(settings, lake)
-        assert content(lake) == expected, name
-        assert_balanced(lake)
+    assert shuffled not in (stream.windows, stream.windows[::-1])
+    out_of_order = stream.fresh("shuffled")
+    lake = replay_all(out_of_order, shuffled)
+    release(out_of_order, lake)
+    assert content(lake) == expected
+    assert_balanced(lake)

@@ -40,7 +40,7 @@ def test_a_lake_on_spark_keeps_its_promises_whatever_happens_to_it(spark: SparkS
     run_state_machine_as_test(
         OnSpark,
         settings=settings(
-            max_examples=4,
+            max_examples=3,
             stateful_step_count=6,
             deadline=None,
             phases=[Phase.generate],
