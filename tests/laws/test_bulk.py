@@ -253,6 +253,17 @@ def test_a_key_that_is_written_in_two_ways_is_in_no_two_shares(
     ]
 
 
+def test_a_late_row_of_a_share_finds_a_delete_that_writes_its_key_otherwise(world: World) -> None:
+    late = world.deliver([told(5, "UPDATE", "1.0", "9"), told(4, "UPDATE", "2", "8"), told(7, "INSERT", "3", "3")])
+    world.replay(world.deliver([told(6, "DELETE", "1.00", "1"), told(8, "INSERT", "4", "4")]))
+    world.replay(late)
+    assert [tuple(json.loads(text).values()) for text in world.gold()["gold_shop.t"].rows] == [
+        ("2.00", 8),
+        ("3.00", 3),
+        ("4.00", 4),
+    ]
+
+
 def by_tasks_alone(patch: pytest.MonkeyPatch, rows: int) -> None:
     """Let all windows be folded by tasks, so many rows at a time, and by nothing else."""
     in_tasks(patch, rows)

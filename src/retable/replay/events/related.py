@@ -9,6 +9,7 @@ from collections.abc import Iterator, Set
 from retable.fold.images import TableReader
 from retable.gold.store import Halves, LateKeys
 from retable.model.row_event import Pair, RowEvent, unpaired
+from retable.model.schema import GoldType
 from retable.model.sequence import LOWEST
 from retable.replay.table.horizon import older, retention_floor
 from retable.replay.table.next_state import is_late
@@ -30,20 +31,27 @@ def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
 
     All events are needed if the settings name another key than gold has. They are also needed if the window has late
     rows (older than gold) and silver's key hashes may not find all events of a key, for example because a value has
-    several spellings.
+    several spellings. If the messages name the key, only fractions have several: a full load may write `1.5` where the
+    log writes `1.50`.
     """
     state = work.state
     if work.has_all or not work.events or state is None:
         return False
     if work.hashed:
-        is_written_one_way = all(reader.columns[at].type.kind in _WRITTEN_ONE_WAY for at in reader.key_columns)
-        is_open = is_rekeyed(state, reader) or (not is_written_one_way and any(late_events(work, window)))
-        return work.keys_are_set and is_open
+        types = [reader.columns[at].type for at in reader.key_columns]
+        if not work.keys_are_set:
+            return any(map(_is_fraction, types)) and any(late_events(work, window))
+        is_written_one_way = all(each.kind in _WRITTEN_ONE_WAY for each in types)
+        return is_rekeyed(state, reader) or (not is_written_one_way and any(late_events(work, window)))
     if is_rekeyed(state, reader) or any(late_events(work, window)) or other_halves(work, set(unpaired(work.events))):
         return True
     return not reader.keys and (
         state.debts is None or retention_floor(state, work.history) is not None or _is_read_otherwise(work)
     )
+
+
+def _is_fraction(kind: GoldType) -> bool:
+    return kind.kind in ("float", "double") or (kind.kind == "decimal" and kind.scale > 0)
 
 
 def _is_read_otherwise(work: TableReplay) -> bool:
