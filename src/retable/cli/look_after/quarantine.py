@@ -6,6 +6,7 @@ A person can accept them as lost, or decode their windows again.
 import shlex
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import Annotated
@@ -27,6 +28,7 @@ from retable.cli.output import (
     say,
     shown_bytes,
 )
+from retable.cli.progress import working
 from retable.cli.run.stages import running_spark
 from retable.errors import NotFound
 from retable.freshness.catalog import record
@@ -179,7 +181,9 @@ def redecode_quarantined(
         say("nothing to decode again: what you named is accepted or not in quarantine; see `retable quarantine list`")
         return
     words = []
-    with running_spark(lake.settings) as spark:
+    with ExitStack() as stack:
+        with working("starting Spark"):
+            spark = stack.enter_context(running_spark(lake.settings))
         for name, rows in groupby(chosen, key=lambda row: row.source):
             words += decode_again(lake, lake.settings.source(name), list(rows), spark)
     if words:
