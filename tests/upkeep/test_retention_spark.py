@@ -118,7 +118,7 @@ def test_what_needs_dropped_windows_is_refused_and_what_does_not_goes_on(world: 
     rebuild(spark, lake, source, BAG, "run", NOW)
     assert rows_of(world, BAG) == before
     assert told_of_bronze(world, TABLE, tmp_path / "t") == "0 of 1 rows of gold were compared"
-    with pytest.raises(NotKept, match="a table without a key"):
+    with pytest.raises(NotKept, match="it has no key or its key changed"):
         told_of_bronze(world, BAG, tmp_path / "n")
     with pytest.raises(NotKept, match="is before the horizon"):
         check_ask(lake, "shop", [TABLE], first, third)
