@@ -12,7 +12,7 @@ from retable.cli.look_after import upkeep
 
 pytestmark = pytest.mark.slow
 
-DAYS, STEP = 3, 6
+DAYS, STEP = 3, 12
 FIRST = 12
 """So many hours are replayed before the lake is copied."""
 
@@ -23,7 +23,7 @@ def through(hour: int) -> str:
 
 @pytest.fixture
 def shop(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ShopLake:
-    """A shop of three days in windows of six hours, of which the first two are replayed."""
+    """A shop of three days in windows of twelve hours, of which the first is replayed."""
     use_warm_spark(monkeypatch)
     # To upkeep all files and snapshots are old.
     monkeypatch.setattr(upkeep, "now", lambda: datetime.now(UTC) + timedelta(days=5))
