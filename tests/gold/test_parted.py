@@ -80,16 +80,16 @@ def test_every_row_is_once_in_the_partition_of_its_values(
             for value, (source, name) in zip(each.values, fields, strict=True):
                 own = row[SCHEMA.find_field(source).name]
                 assert (value is None) == (own is None)
-                assert own is None or name != "identity" or value == str(own)
+                assert own is None or name != "identity" or str(value) == str(own)
 
 
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
-        ((2, "year"), datetime.fromisoformat("1969-12-31 23:00:00"), "-1"),
-        ((2, "month"), datetime.fromisoformat("1970-02-01 00:00:00"), "1"),
+        ((2, "year"), datetime.fromisoformat("1969-12-31 23:00:00"), -1),
+        ((2, "month"), datetime.fromisoformat("1970-02-01 00:00:00"), 1),
         ((2, "day"), datetime.fromisoformat("1969-12-31 23:59:59"), "1969-12-31"),
-        ((2, "hour"), datetime.fromisoformat("1970-01-01 05:30:00"), "5"),
+        ((2, "hour"), datetime.fromisoformat("1970-01-01 05:30:00"), 5),
         ((3, "day"), date(1, 1, 1), "0001-01-01"),
         ((5, "truncate[100]"), Decimal("-0.01"), "-1.00"),
         ((4, "truncate[2]"), "\U0001f40d\U0001f40d\U0001f40d", "\U0001f40d\U0001f40d"),
@@ -97,7 +97,7 @@ def test_every_row_is_once_in_the_partition_of_its_values(
     ],
 )
 def test_the_value_of_a_partition_is_what_iceberg_reads(
-    field: tuple[int, str], value: object, told: str | None
+    field: tuple[int, str], value: object, told: str | int | None
 ) -> None:
     name = SCHEMA.find_field(field[0]).name
     row: dict[str, object] = dict.fromkeys(COLUMNS.names) | {name: value}

@@ -188,7 +188,8 @@ class _NoPandas:
 def _without_pandas() -> Iterator[None]:
     """Import modules without pandas, which pyarrow.dataset imports wherever it is installed: an eighth of `status`.
 
-    pyarrow imports it later all the same if a table is converted to a data frame.
+    Only for commands that never start Spark, whose own code may use pandas. pyarrow imports it later all the same if a
+    table is converted to a data frame.
     """
     sys.meta_path.insert(0, _NoPandas)
     try:

@@ -16,7 +16,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import WriteTask
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.types import BooleanType, IntegerType, LongType, NestedField, PrimitiveType, StringType, StructType
+from pyiceberg.types import NestedField, PrimitiveType, StringType, StructType
 from pyiceberg.utils.truncate import truncate_upper_bound_text_string
 
 from retable.gold.iceberg.partition_spec import PartitionRows, PartitionValues
@@ -56,14 +56,12 @@ def write_parts(
 
 def describe(file: DataFile, values: PartitionValues, metadata: TableMetadata) -> dict[str, object]:
     """Return a written file, with its partition values, as the JSON that Iceberg's `ContentFileParser` reads."""
-    spec = metadata.spec()
-    kinds = spec.partition_type(metadata.schema()).fields if values else ()
     return {
-        "spec-id": spec.spec_id,
+        "spec-id": metadata.default_spec_id,
         "content": "data",
         "file-path": file.file_path,
         "file-format": "parquet",
-        "partition": [_partition_json(value, kind) for value, kind in zip(values, kinds, strict=True)],
+        "partition": list(values),
         "file-size-in-bytes": file.file_size_in_bytes,
         "record-count": file.record_count,
         "column-sizes": _by_id(file.column_sizes),
@@ -78,17 +76,6 @@ def describe(file: DataFile, values: PartitionValues, metadata: TableMetadata) -
 
 def _by_id(metrics: Mapping[int, object]) -> dict[str, list[Any]]:
     return {"keys": [*metrics], "values": [*metrics.values()]}
-
-
-def _partition_json(value: str | None, field: NestedField) -> object:
-    match value, field.field_type:
-        case None, _:
-            return None
-        case _, BooleanType():
-            return value == "true"
-        case _, IntegerType() | LongType():
-            return int(value)
-    return value
 
 
 def _bound_structs(file: DataFile, rows: pa.Table, schema: Schema) -> None:
@@ -119,15 +106,16 @@ def _measured(metadata: TableMetadata) -> set[int] | None:
     Iceberg gives metrics to the first columns of a wide table only, columns of structs last, and to each column that
     the table's properties name, so that the manifests stay small.
     """
-    said, schema = metadata.properties, metadata.schema()
+    said, columns = metadata.properties, metadata.schema().fields
     limit = int(said.get(f"{_METRICS}max-inferred-column-defaults", _MEASURED))
-    plain = [field.field_id for field in schema.fields if isinstance(field.field_type, PrimitiveType)]
-    leaves = [*plain, *(number for number in sorted(schema.field_ids) if number not in plain)]
+    inside = [
+        field for column in columns if isinstance(column.field_type, StructType) for field in column.field_type.fields
+    ]
+    leaves = [*(column for column in columns if isinstance(column.field_type, PrimitiveType)), *inside]
     if f"{_METRICS}default" in said or len(leaves) <= limit:
         return None
-    prefix = f"{_METRICS}column."
-    named = {schema.find_field(name.removeprefix(prefix)).field_id for name in said if name.startswith(prefix)}
-    return {*leaves[:limit], *named}
+    own = (f for f in leaves if f"{_METRICS}column.{metadata.schema().find_column_name(f.field_id)}" in said)
+    return {field.field_id for field in (*leaves[:limit], *own)}
 
 
 def _keep_metrics(file: DataFile, measured: set[int]) -> None:

@@ -20,8 +20,11 @@ _UNITS = {"year": "year", "month": "month", "day": "day", "hour": "hour"}
 _UNSUPPORTED = frozenset({"timestamp", "timestamptz", "time", "float", "double", "binary", "uuid"})
 
 
-PartitionValues = tuple[str | None, ...]
-"""The values of the partition fields of one Iceberg partition, in the order of the spec. Null is None."""
+PartitionValue = str | int | bool | None
+"""The value of a partition field, as in Iceberg's JSON: dates and decimals are texts, and null is None."""
+
+PartitionValues = tuple[PartitionValue, ...]
+"""The values of the partition fields of one Iceberg partition, in the order of the spec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[PartitionRows]:
     if not spec.fields or not rows.num_rows:
         yield PartitionRows((), rows)
         return
-    texts: list[list[str | None]] = []
+    places: list[list[PartitionValue]] = []
     code = np.zeros(rows.num_rows, np.int64)
     for field in spec.fields:
         source = schema.find_field(field.source_id)
@@ -91,15 +94,15 @@ def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[PartitionRows]:
         values, codes = _distinct(_reduced(rows[source.name], str(field.transform)))
         transform = field.transform.transform(source.field_type)
         is_date = field.transform.result_type(source.field_type) == DateType()
-        listed = [_text(transform(value), is_date) for value in values]
-        known = {text: number for number, text in enumerate(dict.fromkeys(listed))}
-        texts.append([*known])
-        code = code * len(known) + np.array([known[text] for text in listed])[codes]
+        listed = [_json(transform(value), is_date) for value in values]
+        known = {each: number for number, each in enumerate(dict.fromkeys(listed))}
+        places.append([*known])
+        code = code * len(known) + np.array([known[each] for each in listed])[codes]
     order = np.argsort(code, kind="stable")
     firsts = np.flatnonzero(np.diff(code[order], prepend=-1))
     sorted_rows = rows.take(pa.array(order))
     for start, end in zip(firsts, [*firsts[1:], len(order)], strict=True):
-        yield PartitionRows(_values(int(code[order[start]]), texts), sorted_rows.slice(int(start), int(end - start)))
+        yield PartitionRows(_values(int(code[order[start]]), places), sorted_rows.slice(int(start), int(end - start)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +138,19 @@ def _distinct(column: pa.ChunkedArray) -> tuple[list[object], np.ndarray]:
     return [value for (value,) in found], encoded.indices.to_numpy(zero_copy_only=False)
 
 
-def _text(value: object, is_date: bool) -> str | None:
-    """Return the value of a partition field as the text that Iceberg parses."""
+def _json(value: object, is_date: bool) -> PartitionValue:
     match value:
-        case None:
-            return None
-        case bool():
-            return str(value).lower()
         case int() if is_date:
             return str(np.datetime64(value, "D"))
+        case None | bool() | int():
+            return value
         case _:
             return str(value)
 
 
-def _values(code: int, texts: list[list[str | None]]) -> PartitionValues:
+def _values(code: int, places: list[list[PartitionValue]]) -> PartitionValues:
     found = []
-    for each in reversed(texts):
+    for each in reversed(places):
         code, at = divmod(code, len(each))
         found.append(each[at])
     return tuple(reversed(found))
