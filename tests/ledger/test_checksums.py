@@ -1,7 +1,5 @@
 """A data file that changed on the disk is an error that names it, whoever wrote it and whoever reads it."""
 
-import json
-import zlib
 from collections import Counter
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -15,13 +13,15 @@ from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.table import FileScanTask
-from pyroaring import BitMap
+from pyroaring import BitMap64
 
 from retable.errors import DamagedFile
 from retable.gold.iceberg.data_file_writer import write_parts
+from retable.gold.iceberg.deletion_vectors import write_vectors
 from retable.gold.iceberg.locate_rows import find_rows
 from retable.gold.iceberg.partition_spec import PartitionRows
 from retable.ledger.lake.catalog import open_lake
+from retable.ledger.lake.checksums import deleted_rows
 from retable.ledger.lake.data_files import FileReader, PartitionWriter
 from retable.ledger.lake.small_files import read_rows
 
@@ -107,8 +107,8 @@ def footer(content):
     return len(content) - 8 - int.from_bytes(content[-8:-4], "little")
 
 
-def path_of(task):
-    return Path(task.file.file_path.removeprefix("file://"))
+def path_of(task, suffix=""):
+    return Path(task.file.file_path.removeprefix("file://") + suffix)
 
 
 @pytest.mark.parametrize("write", [appended, of_a_partition, of_gold])
@@ -183,36 +183,35 @@ def test_what_the_store_says_is_no_damage(table, monkeypatch):
         assert caught.value is said
 
 
-def test_a_vector_of_deleted_rows_that_changed_is_an_error_that_names_it(table):
+def test_a_vector_of_deleted_rows_that_changed_is_an_error_that_names_it_or_gives_the_same_rows(table):
     task = of_gold(table, sample(Random(1)))
-    vectors = path_of(task).with_suffix(".puffin")
-    deleted = DataFile.from_args(
-        content=DataFileContent.POSITION_DELETES, file_path=str(vectors), file_format=FileFormat.PUFFIN
-    )
-    without = FileScanTask(task.file, {deleted})
-    content, end = puffin(task.file.file_path, BitMap([3, 5]))
-    vectors.write_bytes(content)
-    assert scanned(table, without)["id"].to_pylist() == [at for at in range(ROWS) if at not in (3, 5)]
-    for at in range(8, end):
+    path = task.file.file_path + ".puffin"
+    positions = {task.file.file_path: BitMap64([3, 5]), "another file": BitMap64([4])}
+    size, (mine, other) = write_vectors(table.io, path, positions)
+    without = FileScanTask(task.file, {deletes_of(mine)})
+    vectors = path_of(without, ".puffin")
+    content, living = vectors.read_bytes(), [at for at in range(ROWS) if at not in (3, 5)]
+    assert len(content) == size
+    for at in range(size):
         vectors.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-        with pytest.raises(DamagedFile) as caught:
-            scanned(table, without)
-        assert caught.value.facts == {"path": str(vectors)}
+        if mine.offset + 4 <= at < other.offset:
+            with pytest.raises(DamagedFile) as caught:
+                scanned(table, without)
+            assert caught.value.facts == {"path": path}
+        else:
+            assert scanned(table, without)["id"].to_pylist() == living
+            assert deleted_rows(table.io, without).tolist() == [3, 5]
 
 
-def puffin(path, rows):
-    """A file with the deletion vector of one data file, as Iceberg writes it, and where the vector ends."""
-    vector = bytes.fromhex("d1d33964") + (1).to_bytes(8, "little") + bytes(4) + rows.serialize()
-    blob = len(vector).to_bytes(4, "big") + vector + zlib.crc32(vector).to_bytes(4, "big")
-    told = {
-        "type": "deletion-vector-v1",
-        "fields": [],
-        "snapshot-id": -1,
-        "sequence-number": -1,
-        "offset": 4,
-        "length": len(blob),
-        "properties": {"referenced-data-file": path, "cardinality": str(len(rows))},
-    }
-    foot = json.dumps({"blobs": [told]}).encode()
-    around = (b"PFA1" + blob + b"PFA1" + foot, len(foot).to_bytes(4, "little") + bytes(4) + b"PFA1")
-    return b"".join(around), 4 + len(blob)
+def deletes_of(vector):
+    """A deletion vector as a manifest describes it."""
+    return DataFile.from_args(
+        _table_format_version=3,
+        content=DataFileContent.POSITION_DELETES,
+        file_path=vector.path,
+        file_format=FileFormat.PUFFIN,
+        record_count=vector.count,
+        referenced_data_file=vector.data_file,
+        content_offset=vector.offset,
+        content_size_in_bytes=vector.size,
+    )

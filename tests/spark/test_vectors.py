@@ -10,6 +10,7 @@ from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_policies import TABLE, ddl, row
 from retable.gold.read import find_gold
 from retable.model.message import RawMessage
+from retable.upkeep.inspection import TablePlace, facts_of
 
 CREATE = ddl(1, "create table t (id int, part varchar(9), a varchar(9), primary key (id, part))")
 
@@ -52,6 +53,33 @@ def test_rows_that_change_again_and_again_are_each_there_once(
         files = world.session.table("lake.gold_shop.t.delete_files").collect()
         assert len({file.referenced_data_file for file in files}) == len(files) > 1, "one vector says all of a file"
         assert len(table.snapshots()) == 2 + len(windows), "made, created, and one for each window"
+
+
+def test_a_vector_deletes_rows_of_the_file_that_its_manifest_names(spark: SparkSession, tmp_path: Path) -> None:
+    world = open_lake_in(tmp_path / "lake", "canal_json", "")
+    world.replay(world.deliver([CREATE, *(insert(10 + at, at, "0") for at in range(20))]))
+    world.replay(world.deliver([*(insert(40 + at, at, "1") for at in range(20, 30))]))
+    world.replay(world.deliver([*(update(60 + at, at, "2") for at in range(3)), delete(70, 21)]))
+    table, _ = find_gold(world.lake, TABLE)
+    told = world.session.table("lake.gold_shop.t.delete_files").collect()
+    wanted = {file.referenced_data_file: file.record_count for file in told}
+    planned = list(table.scan().plan_files())
+    assert {task.file.file_path: [each.record_count for each in task.delete_files] for task in planned} == {
+        task.file.file_path: [wanted[task.file.file_path]] if task.file.file_path in wanted else [] for task in planned
+    }
+    assert sorted(wanted.values()) == [1, 3]
+    assert len(planned) == 3
+    facts = facts_of(world.lake, TablePlace(TABLE, "gold", "shop"), table)
+    assert {file.path: file.deleted for file in facts.files if file.deleted} == wanted
+
+    rows = shown(world)
+    (path,) = {Path(file.file_path.removeprefix("file:")) for file in told}
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b".parquet", b".parquer"))
+    assert path.read_bytes() != content
+    assert shown(world) == rows
+    world.replay(world.deliver([update(80, 0, "3"), delete(81, 5)]))
+    assert shown(world) == {number: text for number, text in rows.items() if number != 5} | {0: "3"}
 
 
 def test_keys_that_gold_never_had_write_no_vector(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Write and read deletion vectors: bitmaps of the positions of deleted rows, one bitmap for each data file.
+"""Write deletion vectors: bitmaps of the positions of deleted rows, one bitmap for each data file.
 
 Iceberg's writer makes the same files in the JVM, but needs about 35 calls from Python for each data file
 (docs/decisions/2026-11-28-deletion-vectors-are-written-here.md).
@@ -15,14 +15,10 @@ import pyarrow as pa
 from pyiceberg.io import FileIO
 from pyroaring import BitMap64
 
-from retable.ledger.lake.checksums import read_vector
-from retable.ledger.lake.damage import damaged_file
-
 _PUFFIN = b"PFA1"
 _VECTOR = bytes.fromhex("d1d33964")
 """The four bytes with which a vector begins, after its length."""
 _CHECKSUM = 4
-_HEAD = 4 + len(_VECTOR)
 _POSITION = 2147483645
 """Iceberg's field ID for the position of a row in its file."""
 _NO_SNAPSHOT = -1
@@ -46,21 +42,6 @@ class Vector:
 def positions_of(rows: pa.Array) -> BitMap64:
     """Return a bitmap of the row positions `rows` in one data file. Positions are integers from 0."""
     return BitMap64(rows.to_numpy(zero_copy_only=False))
-
-
-def read_positions(io: FileIO, vector: Vector) -> BitMap64:
-    """Return the row positions in a deletion vector.
-
-    Raise DamagedFile if the checksum is wrong, or if the number of rows is not `vector.count`.
-    """
-    content = read_vector(io, vector.path, vector.offset, vector.size)
-    try:
-        found: BitMap64 = BitMap64.deserialize(content[_HEAD:-_CHECKSUM])
-    except ValueError as error:
-        raise damaged_file(vector.path, f"a deletion vector cannot be read: {error}") from error
-    if len(found) != vector.count:
-        raise damaged_file(vector.path, f"a deletion vector has {len(found)} rows; its manifest says {vector.count}")
-    return found
 
 
 def write_vectors(io: FileIO, path: str, deleted: Mapping[str, BitMap64]) -> tuple[int, list[Vector]]:

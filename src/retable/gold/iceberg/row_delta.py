@@ -27,10 +27,11 @@ from pyroaring import BitMap64
 from retable.formats.reading import Value
 from retable.gold.iceberg.change_tasks import WrittenFiles, finding, writing
 from retable.gold.iceberg.data_file_writer import describe, write_parts
-from retable.gold.iceberg.deletion_vectors import Vector, positions_of, read_positions, write_vectors
+from retable.gold.iceberg.deletion_vectors import Vector, positions_of, write_vectors
 from retable.gold.iceberg.locate_rows import ends, find_rows
 from retable.gold.iceberg.partition_spec import PartitionValues, Reparting, part
 from retable.gold.store import RemoteChange, RowChange, RunTasks
+from retable.ledger.lake.checksums import read_positions
 from retable.ledger.lake.data_files import for_workers
 from retable.model.schema import GoldType
 
@@ -224,7 +225,7 @@ class RowWriter:
         changed: list[DataFile] = []
         deleted: dict[str, BitMap64] = {}
         for file, rows in pairs:
-            former = read_positions(self._io, file.vector) if file.vector is not None else BitMap64()
+            former = self._positions(file.vector) if file.vector is not None else BitMap64()
             positions = former | positions_of(rows)
             if len(positions) > len(former):
                 changed.append(file)
@@ -235,6 +236,9 @@ class RowWriter:
         size, written = write_vectors(self._io, places.new_data_location(f"{uuid.uuid4()}-deletes.puffin"), deleted)
         added = [self._delete_file(file, vector, size) for file, vector in zip(changed, written, strict=True)]
         return Vectors(added, [file.deletes for file in changed if file.deletes is not None])
+
+    def _positions(self, vector: Vector) -> BitMap64:
+        return read_positions(self._io, vector.path, offset=vector.offset, size=vector.size, count=vector.count)
 
     def _delete_file(self, file: DataFile, vector: Vector, size: int) -> Any:
         """Return a vector as a Java delete file. `size` is the size of its Puffin file in bytes."""

@@ -1,13 +1,15 @@
 """Write data files with checksums of their Parquet pages, and verify the checksums when the files are read.
 
-A damaged page then raises DamagedFile instead of giving wrong rows.
+A damaged page then raises DamagedFile instead of giving wrong rows. A deletion vector is read from where the manifest
+says that it is, for the data file that the manifest names: the footer of its Puffin file has no checksum.
 
 pyiceberg has no options for this. So this module patches pyiceberg, for all reads and writes through it
-(docs/decisions/2026-11-24-checksums-of-pages.md). Footers and page headers have no checksum.
+(docs/decisions/2026-11-24-checksums-of-pages.md, docs/decisions/2026-11-28-vectors-are-read-by-their-manifest.md).
+Footers and page headers of Parquet files have no checksum.
 """
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, wraps
 from typing import Any
@@ -22,19 +24,19 @@ from pyiceberg.io import FileIO, InputFile, OutputFile
 from pyiceberg.io import pyarrow as iceberg
 from pyiceberg.io.fileformat import FileFormatFactory
 from pyiceberg.io.pyarrow import ParquetFormatModel, ParquetFormatWriter, write_file
-from pyiceberg.manifest import DataFile, FileFormat, ManifestEntry, ManifestFile
+from pyiceberg.manifest import DATA_FILE_TYPE, MANIFEST_ENTRY_SCHEMAS, DataFile, FileFormat, ManifestEntry, ManifestFile
 from pyiceberg.schema import Schema
 from pyiceberg.serializers import FromInputFile
-from pyiceberg.table import FileScanTask, snapshots
-from pyiceberg.table.deletion_vector import DeletionVector, deletion_vectors_from_puffin_file
+from pyiceberg.table import FileScanTask, delete_file_index, snapshots
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.puffin import PuffinFile
 from pyiceberg.typedef import Properties
+from pyiceberg.utils.concurrent import ExecutorFactory
+from pyroaring import BitMap64
 
 from retable.errors import RetableError
 from retable.ledger.lake.damage import damaged_file, missing_file
 
-__all__ = ["deleted_rows", "open_parquet", "read_vector", "write_file"]
+__all__ = ["deleted_rows", "open_parquet", "read_positions", "write_file"]
 
 _STORE = "AWS Error"
 """The text in Arrow's error if a bucket did not return a file. Such an error does not mean that the file is damaged."""
@@ -42,8 +44,14 @@ _STORE = "AWS Error"
 _AROUND = 4
 """The number of bytes of a deletion vector that its checksum does not cover: at the start its length, and at the end
 the checksum itself."""
+_MAGIC = 4
+"""The number of bytes with which a vector begins, after its length."""
 
 _Deletes = dict[str, pa.ChunkedArray]
+_AllDeletes = dict[str, list[pa.ChunkedArray]]
+
+_PLACE = {field.name: at for at, field in enumerate(DATA_FILE_TYPE[3].fields)}
+"""Where the record of a data file has each of its fields."""
 
 
 @contextmanager
@@ -53,15 +61,22 @@ def open_parquet(io: FileIO, path: str) -> Iterator[pq.ParquetFile]:
         yield pq.ParquetFile(stream, pre_buffer=True, page_checksum_verification=True)
 
 
-def read_vector(io: FileIO, path: str, offset: int, size: int) -> bytes:
-    """Read the deletion vector at this offset of a file, and check it. Raise DamagedFile if it cannot be read."""
+def read_positions(io: FileIO, path: str, *, offset: int, size: int, count: int) -> BitMap64:
+    """Return the row positions in the deletion vector at this offset of a Puffin file. `size` is its length in bytes.
+
+    Raise DamagedFile if it cannot be read, if its checksum is wrong, or if it has other than `count` rows.
+    """
     with _reading(path), io.new_input(path).open() as stream:
         stream.seek(offset)
         vector = stream.read(size)
         if len(vector) < size:
             raise ValueError("the file ends inside a deletion vector")
-        _check_vector(vector)
-        return vector
+        if zlib.crc32(vector[_AROUND:-_AROUND]) != int.from_bytes(vector[-_AROUND:], "big"):
+            raise ValueError("the checksum of a deletion vector does not match")
+        found: BitMap64 = BitMap64.deserialize(vector[_AROUND + _MAGIC : -_AROUND])
+        if len(found) != count:
+            raise ValueError(f"a deletion vector has {len(found)} rows; its manifest says {count}")
+        return found
 
 
 def deleted_rows(io: FileIO, task: FileScanTask) -> npt.NDArray[np.int64]:
@@ -69,8 +84,7 @@ def deleted_rows(io: FileIO, task: FileScanTask) -> npt.NDArray[np.int64]:
 
     Raise DamagedFile if a delete file cannot be read.
     """
-    path = task.file.file_path
-    found = [deletes[path] for file in task.delete_files if path in (deletes := iceberg._read_deletes(io, file))]
+    found = iceberg._read_all_delete_files(io, [task]).get(task.file.file_path, [])
     return np.concatenate([np.asarray(each.combine_chunks(), np.int64) for each in found] or [np.zeros(0, np.int64)])
 
 
@@ -142,19 +156,39 @@ def _deletes_named(read: Callable[..., _Deletes]) -> Callable[..., _Deletes]:
     return read_named
 
 
-def _check_vector(vector: bytes) -> None:
-    if zlib.crc32(vector[_AROUND:-_AROUND]) != int.from_bytes(vector[-_AROUND:], "big"):
-        raise ValueError("the checksum of a deletion vector does not match")
-
-
-def _vectors_checked(read: Callable[..., list[DeletionVector]]) -> Callable[..., list[DeletionVector]]:
+def _vectors_by_manifest(read: Callable[..., _AllDeletes]) -> Callable[..., _AllDeletes]:
     @wraps(read)
-    def read_checked(puffin_file: PuffinFile) -> list[DeletionVector]:
-        for blob in puffin_file.footer.blobs:
-            _check_vector(puffin_file.get_blob_payload(blob))
-        return read(puffin_file)
+    def read_all(io: FileIO, tasks: Iterable[FileScanTask]) -> _AllDeletes:
+        files = [(task.file, deletes) for task in tasks for deletes in task.delete_files]
+        vectors = [(data.file_path, deletes) for data, deletes in files if _is_vector(deletes)]
+        found = read(io, [FileScanTask(data, {deletes}) for data, deletes in files if not _is_vector(deletes)])
+        rows = ExecutorFactory.get_or_create().map(lambda vector: _vector(io, vector[1]), vectors)
+        for (path, _), positions in zip(vectors, rows, strict=True):
+            found.setdefault(path, []).append(positions)
+        return found
 
-    return read_checked
+    return read_all
+
+
+def _vector(io: FileIO, deletes: DataFile) -> pa.ChunkedArray:
+    offset, size = deletes[_PLACE["content_offset"]], deletes[_PLACE["content_size_in_bytes"]]
+    if offset is None or size is None:
+        raise damaged_file(deletes.file_path, "its manifest does not say where its deletion vector is")
+    found = read_positions(io, deletes.file_path, offset=offset, size=size, count=deletes.record_count)
+    return pa.chunked_array([pa.array(np.asarray(found.to_array(), np.int64))])
+
+
+def _is_vector(deletes: DataFile) -> bool:
+    return deletes.file_format == FileFormat.PUFFIN
+
+
+def _data_file_named(find: Callable[..., str | None]) -> Callable[..., str | None]:
+    @wraps(find)
+    def find_named(delete_file: DataFile) -> str | None:
+        named: str | None = delete_file[_PLACE["referenced_data_file"]]
+        return named or find(delete_file)
+
+    return find_named
 
 
 def _metadata_named(read: Callable[..., TableMetadata]) -> Callable[..., TableMetadata]:
@@ -191,9 +225,10 @@ FileFormatFactory._registry[FileFormat.PARQUET] = _Parquet()
 iceberg._get_file_format = lru_cache(_checked(iceberg._get_file_format))
 iceberg._task_to_record_batches = _rows_named(iceberg._task_to_record_batches)
 iceberg._read_deletes = _deletes_named(iceberg._read_deletes)
-iceberg.deletion_vectors_from_puffin_file = _vectors_checked(  # type: ignore[attr-defined]  # a name imported there
-    deletion_vectors_from_puffin_file
-)
+iceberg._read_all_delete_files = _vectors_by_manifest(iceberg._read_all_delete_files)
+# pyiceberg reads manifests without the fields that say which data file a delete file belongs to, and where it is.
+MANIFEST_ENTRY_SCHEMAS[2] = MANIFEST_ENTRY_SCHEMAS[3]
+delete_file_index._referenced_data_file_path = _data_file_named(delete_file_index._referenced_data_file_path)
 # pyiceberg has no hook for reading metadata and manifests.
 FromInputFile.table_metadata = _metadata_named(FromInputFile.table_metadata)  # type: ignore[method-assign]  # no hook
 ManifestFile.fetch_manifest_entry = _manifest_named(  # type: ignore[method-assign]  # pyiceberg has no hook there
