@@ -40,7 +40,7 @@ def test_the_overview_imports_no_command_and_no_large_library(tmp_path: Path, wo
 
 def test_status_imports_what_it_reads_with_and_no_other_stage(tmp_path: Path, settings: Settings) -> None:
     found = imported(tmp_path, "status")
-    assert not found & {"pyspark", "confluent_kafka", "boto3", "sqlglot", "pandas"}
+    assert not found & {"pyspark", "confluent_kafka", "boto3", "sqlalchemy", "sqlglot", "pandas"}
     rooms = {name.split(".")[1] for name in found if name.startswith("retable.")}
     assert not rooms & {"land", "migration", "onboard", "recovery", "shadow", "simulate", "upkeep", "verify"}
 

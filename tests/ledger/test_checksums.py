@@ -215,3 +215,22 @@ def deletes_of(vector):
         content_offset=vector.offset,
         content_size_in_bytes=vector.size,
     )
+
+
+def test_what_was_parsed_before_is_parsed_again_where_the_bytes_or_the_inherited_numbers_differ(table):
+    table.append(sample(Random(1)))
+    snapshot = table.current_snapshot()
+    (manifest,) = snapshot.manifests(table.io)
+    (entry,) = manifest.fetch_manifest_entry(table.io)
+    (again,) = manifest.fetch_manifest_entry(table.io)
+    assert again is entry
+    manifest.sequence_number += 1
+    assert [each.sequence_number for each in manifest.fetch_manifest_entry(table.io)] == [entry.sequence_number + 1]
+    for path, read in (
+        (manifest.manifest_path, lambda: manifest.fetch_manifest_entry(table.io)),
+        (snapshot.manifest_list, lambda: snapshot.manifests(table.io)),
+    ):
+        Path(path.removeprefix("file://")).write_bytes(b"Obj\x01")
+        with pytest.raises(DamagedFile, match="is damaged") as caught:
+            read()
+        assert caught.value.facts == {"path": path}

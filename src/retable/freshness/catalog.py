@@ -26,7 +26,7 @@ from retable.ledger.read import CLOCKS_APART, read_ledger, read_tables, read_wat
 from retable.ledger.rows import LedgerRow, TableRow
 from retable.ledger.write import append_rows
 from retable.model.evidence import Grade
-from retable.replay.inputs.moved_rows import RowsElsewhere, find_moved
+from retable.replay.sent_elsewhere import RowsElsewhere, find_moved
 from retable.schema_history.shards.joined import is_sharded
 from retable.settings.sources import SourceSettings
 

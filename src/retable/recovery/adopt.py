@@ -7,18 +7,15 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import NamespaceAlreadyExistsError, NoSuchTableError
-from sqlalchemy.exc import IntegrityError
 
 from retable.errors import RetableError
 from retable.gold.damage import LACKS_COMMITS
 from retable.gold.read import find_gold
-from retable.ledger.lake.catalog import Lake, close_lake, connect, layout_of, open_lake_to_read
+from retable.ledger.lake.catalog import Lake, close_lake, connect, layout_of, locations, open_lake_to_read
 from retable.ledger.lake.data_files import FORMER_LOCATION
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.identity import LakeRecord, count_run, record_of, to_properties, write_record
-from retable.ledger.lake.sql_catalog import rows_by_name
 from retable.ledger.lake.sqlite_file import use_write_ahead_log
 from retable.ledger.lake.warehouse import LAKE_TABLE, Warehouse
 from retable.ledger.rows import TableRow
@@ -37,9 +34,8 @@ def known_tables(settings: Settings) -> dict[str, str]:
     try:
         lake = open_lake_to_read(settings)
         with explained(settings.lake):
-            if isinstance(lake.catalog, SqlCatalog):
-                return {name: str(row.metadata_location) for name, row in rows_by_name(lake.catalog).items()}
-            return {name: lake.load(name).metadata_location for name in lake.names()}
+            known = locations(lake.catalog)
+            return {name: lake.load(name).metadata_location for name in lake.names()} if known is None else known
     except RetableError:
         return {}
 
@@ -106,7 +102,7 @@ def _register(lake: Lake, tables: Mapping[str, str], on_progress: Callable[[str]
     with explained(lake.settings.lake):
         for name, address in tables.items():
             on_progress(name)
-            with suppress(NamespaceAlreadyExistsError, IntegrityError):
+            with suppress(NamespaceAlreadyExistsError):
                 lake.catalog.create_namespace(name.partition(".")[0])
             with suppress(NoSuchTableError):
                 lake.catalog.drop_table(name)

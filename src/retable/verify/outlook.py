@@ -24,7 +24,7 @@ from retable.ledger.windows.positions import FoundLog
 from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window, opening
 from retable.replay.inputs.imports import read_schema_imports
-from retable.replay.inputs.moved_rows import tables_to_rebuild
+from retable.replay.sent_elsewhere import tables_to_rebuild
 from retable.schema_history.history import Hold
 from retable.settings.sources import Source
 

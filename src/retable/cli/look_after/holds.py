@@ -21,9 +21,9 @@ from retable.ledger.read import read_tables
 from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
 from retable.replay.inputs.decisions import decision_row
-from retable.replay.inputs.moved_rows import tables_to_rebuild
 from retable.replay.release import Release, Way, count_waiting, plan_making, plan_rebuild, plan_release, spoken_dialect
 from retable.replay.repeats import find_repeats, hint_of, later_ones
+from retable.replay.sent_elsewhere import tables_to_rebuild
 from retable.schema_history.history import Hold
 
 app = typer.Typer(no_args_is_help=True, help="List tables that are stopped at a position, and let them continue.")

@@ -1,17 +1,15 @@
 """Open a lake: connect to its catalog, check that the catalog is the newest one, and load or create system tables."""
 
-import re
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol, runtime_checkable
 
 from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.catalog.noop import NoopCatalog
-from pyiceberg.catalog.sql import IcebergTables, SqlCatalog, SqlCatalogBaseTable
 from pyiceberg.exceptions import (
     CommitFailedException,
     NamespaceAlreadyExistsError,
@@ -20,9 +18,7 @@ from pyiceberg.exceptions import (
     TableAlreadyExistsError,
 )
 from pyiceberg.table import Table
-from pyiceberg.table.metadata import TableMetadataV1, TableMetadataV2, TableMetadataV3
-from pyiceberg.typedef import Identifier
-from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
+from pyiceberg.table.metadata import TableMetadataUtil, TableMetadataV1, TableMetadataV2, TableMetadataV3
 
 from retable.errors import CatalogMismatch, DamagedFile, EnvironmentFault, NotFound
 from retable.ledger.lake import checksums  # noqa: F401  # it changes how pyiceberg reads and writes, in every process
@@ -39,18 +35,30 @@ from retable.ledger.lake.identity import (
     record_of,
     too_old,
 )
-from retable.ledger.lake.sql_catalog import postgres_catalog, rows_by_name
-from retable.ledger.lake.sqlite_file import address_to_read, empty_write_ahead_log, use_write_ahead_log
+from retable.ledger.lake.sqlite_file import (
+    CatalogReader,
+    address_to_read,
+    empty_write_ahead_log,
+    load_located,
+    use_write_ahead_log,
+)
 from retable.ledger.lake.tables import LAYOUT_PROPERTY, OPS, SystemTable, system_table
 from retable.ledger.lake.warehouse import LAKE_TABLE, NAME_PROPERTY, Warehouse, has_tables
-from retable.settings.catalogs import PostgresCatalog
+from retable.settings.catalogs import PostgresCatalog, SqliteCatalog
 from retable.settings.lake import LakeSettings
 from retable.settings.load import CATALOG, Settings, read_variable
+
+_PARSED = 64
+"""The metadata of so many tables is kept, as it was last parsed."""
 
 # pyiceberg deep-copies a table's metadata, with all snapshots, some twenty times a commit, so a commit costs more
 # with a longer history (apache/iceberg-python#3784). The metadata is frozen, so a copy may share it.
 for _metadata in (TableMetadataV1, TableMetadataV2, TableMetadataV3):
     _metadata.__deepcopy__ = lambda self, memo=None: self.__copy__()  # type: ignore[method-assign]  # set from outside
+# A command loads a table several times, and mostly finds the same content, whose validation takes milliseconds.
+TableMetadataUtil.parse_raw = staticmethod(  # type: ignore[method-assign]  # set from outside
+    lru_cache(_PARSED)(TableMetadataUtil.parse_raw)
+)
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 _PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
@@ -112,23 +120,21 @@ class Lake:
 
     def _loaders(self, namespaces: Collection[str]) -> dict[str, Callable[[], Table | None]]:
         """Return a function that loads each table, by name. A catalog in a database is queried once for all tables."""
-        if not isinstance(self.catalog, SqlCatalog):
-            names = [name for name in self.names() if name.partition(".")[0] not in namespaces]
-            return {name: partial(self.find, name) for name in names}
         with explained(self.settings.lake):
-            rows = rows_by_name(self.catalog)
-        return {
-            name: partial(self._load_row, self.catalog, name, row)
-            for name, row in rows.items()
-            if name.partition(".")[0] not in namespaces
-        }
+            known = locations(self.catalog)
+        loaders: dict[str, Callable[[], Table | None]] = (
+            {name: partial(self.find, name) for name in self.names()}
+            if known is None
+            else {name: partial(self._load_located, name, location) for name, location in known.items()}
+        )
+        return {name: load for name, load in loaders.items() if name.partition(".")[0] not in namespaces}
 
-    def _load_row(self, catalog: SqlCatalog, name: str, row: IcebergTables) -> Table | None:
+    def _load_located(self, name: str, location: str) -> Table | None:
         try:
             with explained(self.settings.lake):
-                return catalog._convert_orm_to_iceberg(row)
-        except (DamagedFile, NoSuchTableError):
-            # The table may have gone since the query, or the row may not be an Iceberg table.
+                return load_located(self.catalog, name, location)
+        except DamagedFile:
+            # The table may have gone since the query.
             return self.find(name)
 
     def new_location(self, layer: str) -> str:
@@ -137,7 +143,7 @@ class Lake:
 
     def _create(self, name: str, shape: SystemTable, properties: Mapping[str, str]) -> None:
         layer = name.partition(".")[0]
-        with suppress(NamespaceAlreadyExistsError, IntegrityError):
+        with suppress(NamespaceAlreadyExistsError):
             self.catalog.create_namespace(layer)
         with (
             self.catalog.create_table_transaction(
@@ -152,20 +158,19 @@ class Lake:
                 spec.add_identity(column)
 
 
-class NoCatalog(NoopCatalog):
-    """A catalog without tables. It is used to read a lake whose catalog file does not exist yet."""
+@runtime_checkable
+class Located(Protocol):
+    """A catalog in a SQL database."""
 
-    def load_table(self, identifier: str | Identifier) -> Table:
-        raise NoSuchTableError(f"there is no catalog yet, and no table {identifier}")
+    def locations(self) -> dict[str, str]: ...
 
-    def list_namespaces(self, namespace: str | Identifier = ()) -> list[Identifier]:
-        return []
 
-    def list_tables(self, namespace: str | Identifier) -> list[Identifier]:
-        return []
+def locations(catalog: Catalog) -> dict[str, str] | None:
+    """Return the address of the metadata file of each table, by `namespace.table`. No such file is read.
 
-    def close(self) -> None:
-        pass
+    Return None if the catalog is not in a SQL database.
+    """
+    return catalog.locations() if isinstance(catalog, Located) else None
 
 
 def open_lake(settings: Settings) -> Lake:
@@ -206,10 +211,7 @@ def open_lake_to_read(settings: Settings) -> Lake:
         file = settings.lake.catalog_file
         if file is None:
             return Lake(settings, connect(settings.lake))
-        address = address_to_read(file)
-        if address is None:
-            return Lake(settings, NoCatalog(CATALOG, **settings.lake.pyiceberg(read_variable)))
-        return Lake(settings, connect(settings.lake, {"uri": address}))
+        return Lake(settings, CatalogReader(CATALOG, address_to_read(file), settings.lake.pyiceberg(read_variable)))
 
 
 def runs_behind(lake: Lake) -> int:
@@ -320,25 +322,14 @@ def _prepare(lake: LakeSettings) -> None:
         use_write_ahead_log(lake.catalog_file)
 
 
-def connect(lake: LakeSettings, other: Mapping[str, str] = _NONE) -> Catalog:
-    """Connect to the catalog of these settings, without a check that it belongs to the lake.
+def connect(lake: LakeSettings) -> Catalog:
+    """Connect to the catalog of these settings, without a check that it belongs to the lake."""
+    properties = lake.pyiceberg(read_variable)
+    if isinstance(lake.catalog, SqliteCatalog | PostgresCatalog):
+        # Commands that only read a SQLite catalog do not need SQLAlchemy.
+        from retable.ledger.lake.sql_catalog import open_database
 
-    `other` are properties that replace pyiceberg's properties of the settings.
-    """
-    properties = {**lake.pyiceberg(read_variable), **other}
-    for _ in SqlCatalogBaseTable.metadata.tables:
-        try:
-            return _load(lake, properties)
-        except (OperationalError, ProgrammingError, IntegrityError) as error:
-            # Another process created one of the catalog's own tables between pyiceberg's check and its CREATE.
-            if not re.search("already exists|duplicate key", str(error)):
-                raise
-    return _load(lake, properties)
-
-
-def _load(lake: LakeSettings, properties: dict[str, str]) -> Catalog:
-    if isinstance(lake.catalog, PostgresCatalog):
-        return postgres_catalog(lake, properties)
+        return open_database(lake, properties)
     try:
         return load_catalog(CATALOG, **properties)
     except NotInstalledError as error:

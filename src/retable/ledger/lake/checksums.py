@@ -9,16 +9,19 @@ Footers and page headers of Parquet files have no checksum.
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, wraps
-from typing import Any
+from io import BytesIO
+from threading import Lock
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from cachetools import LRUCache
 from pyiceberg.exceptions import ValidationError
 from pyiceberg.io import FileIO, InputFile, OutputFile
 from pyiceberg.io import pyarrow as iceberg
@@ -44,11 +47,14 @@ _STORE = "AWS Error"
 _AROUND = 4
 """The number of bytes of a deletion vector that its checksum does not cover: at the start its length, and at the end
 the checksum itself."""
+_PARSED, _SMALL_AVRO = 128, 10_000
+"""So many parsed manifests and lists are kept, each of at most so many bytes: some 30 files of data."""
 _MAGIC = 4
 """The number of bytes with which a vector begins, after its length."""
 
 _Deletes = dict[str, pa.ChunkedArray]
 _AllDeletes = dict[str, list[pa.ChunkedArray]]
+T = TypeVar("T")
 
 _PLACE = {field.name: at for at, field in enumerate(DATA_FILE_TYPE[3].fields)}
 """Where the record of a data file has each of its fields."""
@@ -203,20 +209,68 @@ def _metadata_named(read: Callable[..., TableMetadata]) -> Callable[..., TableMe
     return read_named
 
 
+class _Content(InputFile):
+    """A file whose content has been read. It stands for a FileIO, too, that has only this file."""
+
+    def __init__(self, io: FileIO, path: str) -> None:
+        super().__init__(path)
+        with io.new_input(path).open() as stream:
+            self.content = stream.read()
+
+    def __len__(self) -> int:
+        return len(self.content)
+
+    def exists(self) -> bool:
+        return True
+
+    def open(self, *_: object, **__: object) -> BytesIO:
+        return BytesIO(self.content)
+
+    def new_input(self, location: str) -> InputFile:
+        return self
+
+
+class _Parsed(Generic[T]):
+    """What was found in small Avro files, by their content: the same manifests are read many times in one command."""
+
+    def __init__(self) -> None:
+        self._found: LRUCache[Hashable, list[T]] = LRUCache(_PARSED)
+        self._lock = Lock()
+
+    def get(self, file: _Content, place: Hashable, parse: Callable[[], Iterable[T]]) -> list[T]:
+        """Return what `parse` finds in a file. `place` is on what the result depends besides the content."""
+        if len(file) > _SMALL_AVRO:
+            return list(parse())
+        with self._lock:
+            found = self._found.get(key := (file.content, place))
+        if found is None:
+            found = list(parse())
+            with self._lock:
+                self._found[key] = found
+        return list(found)
+
+
 def _manifest_named(read: Callable[..., list[ManifestEntry]]) -> Callable[..., list[ManifestEntry]]:
+    parsed = _Parsed[ManifestEntry]()
+
     @wraps(read)
-    def read_named(manifest: ManifestFile, *args: Any, **options: Any) -> list[ManifestEntry]:
+    def read_named(manifest: ManifestFile, io: FileIO, discard_deleted: bool = True) -> list[ManifestEntry]:
+        inherited = (manifest.added_snapshot_id, manifest.sequence_number, manifest.partition_spec_id)
         with _reading_avro(manifest.manifest_path):
-            return read(manifest, *args, **options)
+            file = _Content(io, manifest.manifest_path)
+            return parsed.get(file, (inherited, discard_deleted), lambda: read(manifest, file, discard_deleted))
 
     return read_named
 
 
 def _list_named(read: Callable[..., tuple[ManifestFile, ...]]) -> Callable[..., tuple[ManifestFile, ...]]:
+    parsed = _Parsed[ManifestFile]()
+
     @wraps(read)
     def read_named(io: FileIO, manifest_list: str) -> tuple[ManifestFile, ...]:
         with _reading_avro(manifest_list):
-            return read(io, manifest_list)
+            file = _Content(io, manifest_list)
+            return tuple(parsed.get(file, None, lambda: read(file, manifest_list)))
 
     return read_named
 

@@ -4,6 +4,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from pyiceberg.exceptions import (
     CommitFailedException,
@@ -13,7 +14,6 @@ from pyiceberg.exceptions import (
     UnauthorizedError,
     ValidationException,
 )
-from sqlalchemy.exc import DBAPIError
 
 from retable import errors
 from retable.errors import ConflictError, DamagedFile, EnvironmentFault, RetableError, SparkDied, Unavailable
@@ -21,6 +21,9 @@ from retable.ledger.lake.damage import RESTORE, damaged_file, missing_file
 from retable.settings.catalogs import BUSY_SECONDS, GlueCatalog, PostgresCatalog, RestCatalog, SqliteCatalog
 from retable.settings.lake import LakeSettings
 from retable.settings.storage import Bucket
+
+if TYPE_CHECKING:
+    from sqlalchemy.exc import DBAPIError
 
 _SQLITE = {
     "SQLITE_FULL": "its disk is full; free some space and run again",
@@ -131,7 +134,7 @@ def explained(lake: LakeSettings) -> Iterator[None]:
         raise ConflictError(f"another run committed first: {error}; try again") from error
     except CommitStateUnknownException as error:
         raise _away(lake, str(error)) from error
-    except DBAPIError as error:
+    except _database_error() as error:
         raise _database_fault(lake, getattr(error.orig, "sqlite_errorname", ""), str(error.orig)) from error
     except sqlite3.Error as error:
         raise _database_fault(lake, error.sqlite_errorname, str(error)) from error
@@ -318,6 +321,13 @@ def _disk_fault(lake: LakeSettings, what: str) -> EnvironmentFault:
         f"the lake at {lake.warehouse} cannot be read or written: {what}; check that its disk has space and is not "
         f"read-only, that this user may write there, and that no file was removed; then run again"
     )
+
+
+def _database_error() -> "type[DBAPIError]":
+    """Return SQLAlchemy's class of errors. Python asks for it only if there is an error."""
+    from sqlalchemy.exc import DBAPIError
+
+    return DBAPIError
 
 
 def _database_fault(lake: LakeSettings, name: str, what: str) -> RetableError:

@@ -1,25 +1,53 @@
-"""Iceberg catalogs in a SQL database: read the row of each table, and open a PostgreSQL catalog with a password."""
+"""Iceberg catalogs in a SQL database: SQLite to write, and PostgreSQL with a password. This module needs SQLAlchemy."""
 
-from pyiceberg.catalog import Catalog
-from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
+import re
+
+from pyiceberg.catalog.sql import IcebergTables, SqlCatalog, SqlCatalogBaseTable
+from pyiceberg.exceptions import NamespaceAlreadyExistsError
+from pyiceberg.typedef import EMPTY_DICT, Identifier, Properties
 from sqlalchemy import event, select
+from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 from sqlalchemy.orm import Session
 
+from retable.settings.catalogs import PostgresCatalog
 from retable.settings.lake import LakeSettings
 from retable.settings.load import CATALOG, read_variable
 
 
-def rows_by_name(catalog: SqlCatalog) -> dict[str, IcebergTables]:
-    """Return the catalog's row of each table, by `namespace.table`, with one query. No metadata file is read."""
-    with Session(catalog.engine) as session:
-        rows = session.scalars(select(IcebergTables).where(IcebergTables.catalog_name == catalog.name))
-        return {f"{row.table_namespace}.{row.table_name}": row for row in rows}
+class DatabaseCatalog(SqlCatalog):
+    """pyiceberg's catalog, which many processes may use at once."""
+
+    def locations(self) -> dict[str, str]:
+        """Return the address of the metadata file of each table, by `namespace.table`. No such file is read."""
+        with Session(self.engine) as session:
+            rows = session.scalars(select(IcebergTables).where(IcebergTables.catalog_name == self.name))
+            found = [(f"{row.table_namespace}.{row.table_name}", row.metadata_location) for row in rows]
+            return {name: location for name, location in found if location}
+
+    def create_namespace(self, namespace: str | Identifier, properties: Properties = EMPTY_DICT) -> None:
+        try:
+            super().create_namespace(namespace, properties)
+        except IntegrityError as error:
+            raise NamespaceAlreadyExistsError(f"another process created {namespace}") from error
 
 
-def postgres_catalog(lake: LakeSettings, properties: dict[str, str]) -> Catalog:
-    """Open a catalog in PostgreSQL. The password is not in its properties, which are sent to Spark's workers."""
+def open_database(lake: LakeSettings, properties: dict[str, str]) -> DatabaseCatalog:
+    """Open a catalog in SQLite or PostgreSQL. `properties` are pyiceberg's, without the password."""
+    made = _with_password(lake) if isinstance(lake.catalog, PostgresCatalog) else DatabaseCatalog
+    for _ in SqlCatalogBaseTable.metadata.tables:
+        try:
+            return made(CATALOG, **properties)
+        except (OperationalError, ProgrammingError, IntegrityError) as error:
+            # Another process created one of the catalog's own tables between pyiceberg's check and its CREATE.
+            if not re.search("already exists|duplicate key", str(error)):
+                raise
+    return made(CATALOG, **properties)
 
-    class Connected(SqlCatalog):
+
+def _with_password(lake: LakeSettings) -> type[DatabaseCatalog]:
+    """Return a catalog class whose connections have the password. The catalog's properties go to Spark's workers."""
+
+    class Connected(DatabaseCatalog):
         def _init_catalog(self) -> None:
             event.listen(self.engine, "do_connect", _prove)
             super()._init_catalog()
@@ -29,4 +57,4 @@ def postgres_catalog(lake: LakeSettings, properties: dict[str, str]) -> Catalog:
         if password is not None:
             options["password"] = password
 
-    return Connected(CATALOG, **properties)
+    return Connected

@@ -1,4 +1,4 @@
-"""The file of a SQLite catalog: open it to read or write, complete it, and back it up."""
+"""The file of a SQLite catalog: read its tables, open it to write, complete it, and back it up."""
 
 import os
 import sqlite3
@@ -7,14 +7,82 @@ from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.noop import NoopCatalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.serializers import FromInputFile
+from pyiceberg.table import Table
+from pyiceberg.typedef import Identifier
+
 from retable.errors import EnvironmentFault, InvalidSetting
 from retable.settings.catalogs import BUSY_SECONDS
 
 _SWITCHES, _BETWEEN_SECONDS, _CLOSING_SECONDS = 100, 0.05, 1
 
 
+class CatalogReader(NoopCatalog):
+    """The tables of a SQLite catalog, to read. `address` is of `address_to_read`; without one there are no tables.
+
+    pyiceberg's own catalog needs SQLAlchemy, whose import takes longer than most commands that only read.
+    """
+
+    def __init__(self, name: str, address: str | None, properties: dict[str, str]) -> None:
+        super().__init__(name, **properties)
+        self._address = address
+
+    def load_table(self, identifier: str | Identifier) -> Table:
+        name = ".".join(self.identifier_to_tuple(identifier))
+        location = self.locations().get(name)
+        if location is None:
+            raise NoSuchTableError(f"the catalog has no table {name}")
+        return load_located(self, name, location)
+
+    def locations(self) -> dict[str, str]:
+        """Return the address of the metadata file of each table, by `namespace.table`. No such file is read."""
+        found = self._read("SELECT * FROM iceberg_tables WHERE catalog_name = ?")
+        return {
+            f"{row['table_namespace']}.{row['table_name']}": row["metadata_location"]
+            for row in found
+            # Java's catalogs also list views here. Older catalogs have no column with the type.
+            if row["metadata_location"] and row.get("iceberg_type") in (None, "TABLE")
+        }
+
+    def list_namespaces(self, namespace: str | Identifier = ()) -> list[Identifier]:
+        made = self._read("SELECT namespace FROM iceberg_namespace_properties WHERE catalog_name = ?")
+        names = {row["namespace"] for row in made} | {name.rpartition(".")[0] for name in self.locations()}
+        return sorted(self.identifier_to_tuple(name) for name in names)
+
+    def list_tables(self, namespace: str | Identifier) -> list[Identifier]:
+        within = ".".join(self.identifier_to_tuple(namespace))
+        return [self.identifier_to_tuple(name) for name in self.locations() if name.rpartition(".")[0] == within]
+
+    def close(self) -> None:
+        """Do nothing: each query opens the file and closes it."""
+
+    def _read(self, query: str) -> list[dict[str, str]]:
+        if self._address is None:
+            return []
+        with closing(sqlite3.connect(self._address, timeout=BUSY_SECONDS, uri=True)) as connection:
+            found = connection.execute(query, (self.name,))
+            names = [name for name, *_ in found.description]
+            return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def load_located(catalog: Catalog, name: str, location: str) -> Table:
+    """Load the table `name` (`namespace.table`) of a catalog from its metadata file at `location`."""
+    io = catalog._load_file_io(location=location)
+    metadata = FromInputFile.table_metadata(io.new_input(location))
+    return Table(
+        identifier=catalog.identifier_to_tuple(name),
+        metadata=metadata,
+        metadata_location=location,
+        io=catalog._load_file_io(metadata.properties, location),
+        catalog=catalog,
+    )
+
+
 def address_to_read(file: Path) -> str | None:
-    """Return the address with which pyiceberg opens a catalog's file to read. Nothing is created.
+    """Return the address with which SQLite opens a catalog's file to read. Nothing is created.
 
     Return None if the file does not exist or has no catalog in it. Raise EnvironmentFault if it is a folder, or if the
     disk is read-only and the write-ahead log of a killed run still has commits.
@@ -34,7 +102,7 @@ def address_to_read(file: Path) -> str | None:
         address += "&immutable=1"
     with closing(sqlite3.connect(address, timeout=BUSY_SECONDS, uri=True)) as connection:
         is_made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'iceberg_tables'").fetchone()
-    return f"sqlite:///{address}&timeout={BUSY_SECONDS}&uri=true" if is_made else None
+    return address if is_made else None
 
 
 def use_write_ahead_log(file: Path) -> None:

@@ -5,23 +5,19 @@ after a late RENAME, Retable itself rebuilds the table. A RENAME is late if rows
 replayed into another table.
 """
 
-import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from functools import cached_property
 
-from retable.gold.names import gold_table
 from retable.gold.state import GoldState, RetentionFloor
 from retable.ledger.rows import TableRow
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.inputs.table_locator import TableLocator
+from retable.replay.sent_elsewhere import ledger_digest
 from retable.schema_history.history import TableHistory
-from retable.schema_history.shards.joined import identify, is_sharded
-from retable.settings.load import Settings
-from retable.settings.sources import SourceSettings
+from retable.schema_history.shards.joined import is_sharded
 
 _LATE = "late"
 """The value for a gold table whose rows a late statement gives to another table. Unlike a digest, it does not change,
@@ -149,71 +145,3 @@ class MovedRows:
             counted = self._recorded.ledger.of_table(self._recorded.tables[identity].gold)
             self._digests[identity] = ledger_digest({window: each.identity for window, each in counted.items()})
         return self._digests[identity]
-
-
-@dataclass(frozen=True, slots=True)
-class RowsElsewhere:
-    """Rows of a source table that the settings now send to another gold table, which does not have all of them yet.
-
-    `table` is the source table. `gold` is the name of the gold table that has the rows. `to` is the name of the gold
-    table that gets them. It may not exist yet.
-    """
-
-    table: TableName
-    gold: str
-    to: str
-
-
-def find_moved(
-    settings: Settings,
-    source: SourceSettings,
-    states: Mapping[str, GoldState],
-    applied: Callable[[str], Mapping[str, str | None]],
-) -> list[RowsElsewhere]:
-    """Return the rows that the settings now send to another gold table than before, and that it lacks.
-
-    `states` are all gold tables of a source, by name. `applied` takes the name of a gold table. It returns, by window,
-    the identity of the content that was replayed into the table, according to the ledger.
-    """
-    known = {state.identity: state for state in states.values()}
-    found = []
-    for gold, state in states.items():
-        here = state.table if state.shards else None
-        parts = {identity: shard.table for identity, shard in state.shards.items()} or {state.identity: state.table}
-        for identity, name in parts.items():
-            target = settings.target(name)
-            if target == here or not source.takes(name):
-                continue
-            other = known.get(identity if target is None else identify(target))
-            if other is None or other.gathered.get(state.identity) != ledger_digest(applied(gold)):
-                found.append(RowsElsewhere(name, gold, gold_table(settings.lake, target or name)))
-    return found
-
-
-def tables_to_rebuild(
-    settings: Settings,
-    source: SourceSettings,
-    states: Mapping[str, GoldState],
-    applied: Callable[[str], Mapping[str, str | None]],
-) -> dict[str, str]:
-    """Return the gold tables that need a rebuild, by name, each with the reason.
-
-    If the settings send the rows of a source table from one gold table to another, both need a rebuild: the second
-    lacks these rows, and the first still has them. The first needs none if no rows go to it any more. The parameters
-    are those of `find_moved`.
-    """
-    found: dict[str, str] = {}
-    for each in find_moved(settings, source, states, applied):
-        left = states[each.gold]
-        names = [each.to, *([each.gold] if settings.feeds(source, left.table, bool(left.shards)) else [])]
-        for gold in names:
-            found.setdefault(
-                gold, f"the settings send the rows of {each.table} to {each.to}, but the rows are still in {each.gold}"
-            )
-    return dict(sorted(found.items()))
-
-
-def ledger_digest(applied: Mapping[str, str | None]) -> str:
-    """Return a digest of what was replayed into a gold table: by window, `applied` has the identity of the content."""
-    mine = sorted((window, str(what)) for window, what in applied.items())
-    return hashlib.sha256(repr(mine).encode()).hexdigest()[:16]
