@@ -122,6 +122,19 @@ def _add_column(rows: int) -> Made:
     return Made([_text(statement(create(columns=COLUMNS - 1), 1)), told], table, since=1)
 
 
+def _retype(rows: int) -> Made:
+    """The second measured window has a statement that Iceberg cannot apply to the rows, and one row."""
+    table = Table()
+    changes, last = _all(table, rows), table.load(1)
+    then = _START + len(changes)
+    alter = statement(f"ALTER TABLE `{TABLE}` MODIFY COLUMN `c2` DECIMAL(16,4)", then)
+
+    def told() -> Iterator[Message]:
+        return chain([Message(alter)], _tell(last, then + 1))
+
+    return Made([_text(statement(create(), 1)), partial(_tell, changes), told], table)
+
+
 def _partitions(rows: int) -> Made:
     table = Table()
     first, changes = table.load(1), _all(table, rows)
@@ -241,6 +254,7 @@ _AS_SHAREPLEX = 'database = "shop"\n' + _KEYS.format("shop.SHOP.t")
 CLASSES: dict[str, Class] = {
     "plain": Class("inserts, updates and deletes of whole rows", _plain),
     "add_column": Class("one ADD COLUMN between them", _add_column),
+    "retype": Class("a column takes another type, so that all rows are written again", _retype),
     "partitions": Class("a topic of four partitions, each with an order of its own", _partitions, "canal_json"),
     "no_key": Class("a table without a key", _no_key),
     "late": Class("one change in a hundred comes late, over 24 windows", _late),

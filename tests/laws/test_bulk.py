@@ -308,6 +308,27 @@ def test_a_load_behind_a_truncation_is_vectorized_in_tasks(monkeypatch: pytest.M
     ]
 
 
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_big_table_whose_column_takes_another_type_is_written_again_by_tasks(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(make_settings("canal_json"))
+    create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id int primary key, v int)")
+    world.replay(world.deliver([create, *(told(2 + at, "INSERT", str(at), str(at)) for at in range(4))]))
+    world.replay(world.deliver([told(6, "UPDATE", "1", "7"), told(7, "DELETE", "2", "2")]))
+    before = world.counts_of_gold
+    by_tasks_alone(monkeypatch, rows)
+    alter = canal(8, isDdl=True, type="ALTER", data=None, sql="alter table t modify v decimal(12,2)")
+    window = world.deliver([alter, told(9, "UPDATE", "3", "5")])
+    world.replay(window)
+    found = [tuple(json.loads(text).values()) for text in world.gold()["gold_shop.t"].rows]
+    assert found == [(0, "0.00"), (1, "7.00"), (3, "5.00")]
+    # The windows before are not counted again.
+    now = world.counts_of_gold
+    assert {place: now[place] for place in before} == before
+    assert now[window, "gold_shop.t"]["rows"] == 1
+
+
 @pytest.mark.parametrize("kind", ["decimal(9,2)", "double", "float"])
 @pytest.mark.parametrize("rows", [1, 2])
 def test_tasks_bring_the_spellings_of_a_key_together(kind: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from retable.gold.state import GoldState
 from retable.gold.store import SessionSlot
 from retable.ledger.rows import TableRow
 from retable.model.row_event import RowEvent
-from retable.replay.batch.row_batch import events_of_all
+from retable.replay.batch.row_batch import RowBatch, events_of_all
 from retable.replay.inputs.plan import gold_names
 from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.inputs.rules import named_now
@@ -69,15 +69,13 @@ class Run:
         if name not in self._recorded.decoded:
             raise NotReady(f"window {name} is not decoded; run `retable decode {self._source.name} --window {name}`")
         applied = {name: self._recorded.content_of(name)}
-        if self._recorded.records(applied) and self._is_finished(
-            scope := self._scope_reader.window(name, sketched=True), applied
-        ):
-            return Replayed(name, applied[name], scope.tables, scope.statements, [])
+        if self._recorded.records(applied):
+            scope = self._scope_reader.window(name, sketched=True)
+            if self._is_finished(scope, applied):
+                return Replayed(name, applied[name], scope.tables, scope.statements, [])
         scope = self._scope_reader.window(name)
-        gone = self._leave(scope)
-        self._blocked = self._locator.rename(
-            {i: name for i, (name, _) in scope.tables.gold_names().items()}, scope.found
-        )
+        gone, names = self._leave(scope), {i: gold for i, (gold, _) in scope.tables.gold_names().items()}
+        self._blocked = self._locator.rename(names, scope.found)
         works = [work for each in sorted(scope.found) if (work := self._work(scope, each, applied)) is not None]
         results = [*self._replay_all(name, works), *gone]
         suspects = self._suspects(scope, name, works, results)
@@ -128,8 +126,10 @@ class Run:
             return None
         damaged = scope.found[identity].hold if mode == "replay" else None
         whole = self._whole_mode(history, state) if mode == "replay" and damaged is None else None
+        batches = tuple(scope.batches.get(identity, ()))
         if whole is not None:
-            events, silver = self._all_of(scope, history, silver), {**self._recorded.replayed_content(), **silver}
+            events, batches = self._all_of(scope, history, gold, silver)
+            silver = {**self._recorded.replayed_content(), **silver}
         mode = whole or mode
         moved = None if mode == "rebuild" else moved_hold(history, state, self._scope_reader.moved.missing(history))
         endless = next((undecided(scope.endless[each]) for each in history.identities & scope.endless.keys()), None)
@@ -138,7 +138,6 @@ class Run:
         others = self._recorded.in_gold(state) - silver.keys()
         standing = None if mode == "rebuild" else state
         stopped = None if standing is None or mode == "resume" else standing.hold
-
         rules = self._settings.rules(history.name)
 
         def keys_of(history: TableHistory) -> tuple[str, ...]:
@@ -173,7 +172,8 @@ class Run:
             rules=self._scope_reader.rules.value_rules(history.name),
             applied=self._identities(history, silver),
             before=self._before(history, gold, self._counted_anew(history, state, silver)),
-            batches=() if whole is not None else tuple(scope.batches.get(identity, ())),
+            whole=lambda: self._scope_reader.whole(scope.tables, history, gold, others | silver.keys()),
+            batches=batches,
             identities=lambda: self._identities(history, self._recorded.replayed_content()),
             horizon=max(self._recorded.ordinals[window] for window in scope.visible),
             format_version=rules.format_version,
@@ -198,10 +198,9 @@ class Run:
 
         If a window has no row under the table's present name, use that of a former name which no other table has now.
         """
-        recorded = self._recorded
-        others = {row.gold for identity, row in recorded.tables.items() if identity != history.identity}
+        others = {row.gold for identity, row in self._recorded.tables.items() if identity != history.identity}
         names = (*sorted(gold_names(self._settings, history) - others - {gold}), gold)
-        found = (recorded.ledger.find(name, windows) for name in names)
+        found = (self._recorded.ledger.find(name, windows) for name in names)
         return {window: (each.identity, each.counts) for rows in found for window, each in rows.items()}
 
     def _counted_anew(
@@ -228,15 +227,17 @@ class Run:
         anew = {work.history.identity for work in works if work.replaces_all or work.lifts_hold}
         return Cascades(self._rows, self._locator, self._recorded, scope.tables, results, window).inspect(anew)
 
-    def _all_of(self, scope: ReplayScope, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
-        """Return all rows of a table that is replayed as a whole, also those of windows that were already replayed."""
-        others = self._recorded.replayed.keys() - silver.keys()
-        older = self._scope_reader.older(scope.tables, history, scope.visible[-1], others, None)
-        batches = scope.batches.get(history.identity)
-        return [
-            *(events_of_all(batches, self._recorded.ordinals) if batches else scope.owned.get(history.identity, [])),
-            *(event._replace(counted=True) for event in older),
-        ]
+    def _all_of(
+        self, scope: ReplayScope, history: TableHistory, gold: str, silver: Mapping[str, str]
+    ) -> tuple[list[RowEvent], tuple[RowBatch, ...]]:
+        """Return all rows of a table: those of this run, and of all replayed windows. Many rows are batches."""
+        replayed, reader = self._recorded.replayed.keys(), self._scope_reader
+        if batches := reader.whole(scope.tables, history, gold, replayed | silver.keys()):
+            return [event for batch in batches for event in batch.sample], batches
+        older = reader.older(scope.tables, history, scope.visible[-1], replayed - silver.keys(), None)
+        mine = scope.batches.get(history.identity)
+        own = events_of_all(mine, self._recorded.ordinals) if mine else scope.owned.get(history.identity, [])
+        return [*own, *(event._replace(counted=True) for event in older)], ()
 
     def _identities(self, history: TableHistory, silver: Mapping[str, str]) -> dict[str, str]:
         """Return the identities of windows: their content in `silver`, and the settings and imports of the table."""
@@ -289,11 +290,11 @@ class Run:
 
     def _is_finished(self, scope: ReplayScope, silver: Mapping[str, str]) -> bool:
         """Return whether there is nothing to do for any table, and each gold table has the right name."""
-        names = scope.tables.gold_names()
+        names = {identity: name for identity, (name, _) in scope.tables.gold_names().items()}
         return all(
-            (found.state is None or found.gold == names[identity][0])
-            and (self._is_nothing(scope, identity) or self._is_done(scope, identity, silver))
-            for identity, found in scope.found.items()
+            (each.state is None or each.gold == names[i])
+            and (self._is_nothing(scope, i) or self._is_done(scope, i, silver))
+            for i, each in scope.found.items()
         )
 
     def _is_fed(self, row: TableRow) -> bool:
@@ -315,8 +316,7 @@ class Run:
 
     def _is_done(self, scope: ReplayScope, identity: str, silver: Mapping[str, str]) -> bool:
         """Return whether the state of the gold table has exactly this content of silver, and the ledger counts it."""
-        history, found = scope.tables.history(identity), scope.found[identity]
-        gold, state = found.gold, found.state
+        history, gold, state = scope.tables.history(identity), scope.found[identity].gold, scope.found[identity].state
         applied = self._identities(history, silver)
         if state is not None and state.is_set_back:
             return False

@@ -9,10 +9,13 @@ from retable.ddl.registry import find_dialect
 from retable.fold.fold import Bounds
 from retable.fold.images import undeclared_columns
 from retable.gold.names import gold_table
+from retable.gold.store import RowStore
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.schema_change import SchemaChange, StartTable
 from retable.model.sequence import Sequence
+from retable.replay.batch.profile import profiled
+from retable.replay.batch.row_batch import RemoteRows, RowBatch, cut_at
 from retable.replay.inputs.baselines import start_statements
 from retable.replay.inputs.rules import SourceRules
 from retable.schema_history.history import ChangeStatus, Claim, Hold, NameSpan, TableHistory
@@ -168,6 +171,15 @@ class Tables:
                 owned[history.identity].append(event if label is None else of_shard(event, label))
         return dict(owned)
 
+    def split_batches(self, batches: Mapping[TableName, list[RowBatch]]) -> dict[str, list[RowBatch]]:
+        """Return batches by the identity of their table. No statement may be between the rows of a batch."""
+        found: dict[str, list[RowBatch]] = defaultdict(list)
+        for name, mine in batches.items():
+            for batch in mine:
+                ((identity, sample),) = self.split({name: batch.sample}).items()
+                found[identity].append(batch.of(sample[0].shard))
+        return dict(found)
+
     def claims(self, history: TableHistory) -> dict[TableName, list[Claim]]:
         """Return, for each name that a table had, which rows under this name belong to it.
 
@@ -193,6 +205,29 @@ class Tables:
             places |= {change.position for change in own.changes} | {at for at, _ in own.truncations}
             places |= {epoch.start for epoch in own.epochs if epoch.start is not None} | {*own.rekeyed}
         return {at for at in places if first <= at <= last and first < last}
+
+    def cut(
+        self,
+        store: RowStore,
+        table: TableName,
+        batches: list[RowBatch],
+        ordinals: Mapping[str, int],
+        sketched: bool = False,
+    ) -> list[RowBatch]:
+        """Return the batches of a table, split at the statements between their rows.
+
+        `store` runs the tasks that read rows in silver's files. `ordinals` and `sketched` are those of `profiled`.
+        """
+        places = [self.dividing(table, batch.first.sequence, batch.last.sequence) for batch in batches]
+        if isinstance(remote := batches[0].source, RemoteRows) and any(places):
+            stretch = remote.stretches[0]
+            positions = tuple(sorted({*stretch.positions}.union(*places)))
+            parts = profiled(store, stretch.window, {table: positions}, ordinals, sketched)[table]
+            return [part.waiting() for part in parts] if remote.waits else parts
+        found = []
+        for batch, mine in zip(batches, places, strict=True):
+            found += cut_at(batch, mine, ordinals, sketched) if mine else [batch]
+        return found
 
     def undeclared(self, owned: dict[str, list[RowEvent]], holds: Mapping[str, Hold | None]) -> list[InferredColumn]:
         """Return the columns that rows have and that no statement declares.

@@ -1,6 +1,6 @@
 """Read what a run replays: statements, the rows of each table, and the present state of the gold tables."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +15,7 @@ from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.replay.batch.profile import profiled
-from retable.replay.batch.row_batch import RemoteRows, RowBatch, cut_at, is_mixed, read_batches
+from retable.replay.batch.row_batch import RowBatch, is_mixed, read_batches
 from retable.replay.batch.silver_rows import ROW_COLUMNS, SKETCH_COLUMNS, by_name, to_event
 from retable.replay.events.shares import EVENTS_AT_ONCE
 from retable.replay.inputs.known import known_tables
@@ -112,7 +112,7 @@ class ScopeReader:
             # A run that died before it was recorded may have brought gold to a later window than the record shows.
             visible = self._recorded.visible(max(name, self._recorded.windows.get(self._locator.horizon, name)))
             if visible == seen.visible:
-                return replace(seen, batches=_by_identity(seen.tables, batches))
+                return replace(seen, batches=seen.tables.split_batches(batches))
 
     def table(
         self, tables: Tables, identity: str, name: TableName, remembered: tuple[InferredColumn, ...], *, is_big: bool
@@ -128,9 +128,18 @@ class ScopeReader:
             rows = self._rows.big_table(replayed.keys(), names)
             batches = profiled(self._rows, rows, dict.fromkeys(names, ()), self._recorded.ordinals)
             seen, batches = self._parted(batches, trace)
-            return replace(seen, batches=_by_identity(seen.tables, batches))
+            return replace(seen, batches=seen.tables.split_batches(batches))
         records = self._rows.table_rows(visible[-1], names)
         return trace(self._events([record for record in records if record["window"] in replayed], counted=True))
+
+    def whole(self, tables: Tables, history: TableHistory, gold: str, windows: Set[str]) -> tuple[RowBatch, ...]:
+        """Return all rows of a big table in these windows. They stay in silver's files. Return () for another table."""
+        if not self.has_many(gold):
+            return ()
+        rows = self._rows.big_table(windows, history.names)
+        found = profiled(self._rows, rows, dict.fromkeys(history.names, ()), self._recorded.ordinals)
+        parted = {table: tables.cut(self._rows, table, mine, self._recorded.ordinals) for table, mine in found.items()}
+        return tuple(tables.split_batches(parted).get(history.identity, ()))
 
     def has_many(self, gold: str) -> bool:
         """Return whether a gold table has more rows, as the ledger counted them, than are folded at once."""
@@ -166,13 +175,23 @@ class ScopeReader:
         events = self._events([record for record in found if record["window"] in windows], counted=False)
         return tables.split(events).get(history.identity, [])
 
+    def _standing_for(self, tables: Tables, identity: str, gold: str, until: str, windows: Set[str]) -> list[RowEvent]:
+        """Return the events of a table that `older` returns or, if they are many, a sample of each kind of them."""
+        history = tables.history(identity)
+        batches = self.whole(tables, history, gold, {window for window in windows if window <= until})
+        sample = [event for batch in batches for event in batch.sample]
+        return sample or self.older(tables, history, until, windows, None)
+
     def _parted(
         self, batches: Batches, trace: Callable[[RowsByName], ReplayScope], sketched: bool = False
     ) -> tuple[ReplayScope, Batches]:
         """Trace tables by samples, and split batches until no statement is between the rows of a batch."""
         while True:
             seen = trace({table: [e for batch in mine for e in batch.sample] for table, mine in batches.items()})
-            parted = {table: self._cut(seen.tables, table, mine, sketched) for table, mine in batches.items()}
+            parted = {
+                table: seen.tables.cut(self._rows, table, mine, self._recorded.ordinals, sketched)
+                for table, mine in batches.items()
+            }
             if all(len(mine) == len(batches[table]) for table, mine in parted.items()):
                 return seen, batches
             batches = parted
@@ -215,19 +234,6 @@ class ScopeReader:
         This is the table that the settings name for several source tables, or else the source table itself.
         """
         return self._settings.target(name) or name
-
-    def _cut(self, tables: Tables, table: TableName, batches: list[RowBatch], sketched: bool) -> list[RowBatch]:
-        """Return the batches of a table, split at the statements between their rows."""
-        places = [tables.dividing(table, batch.first.sequence, batch.last.sequence) for batch in batches]
-        if isinstance(remote := batches[0].source, RemoteRows) and any(places):
-            stretch = remote.stretches[0]
-            positions = tuple(sorted({*stretch.positions}.union(*places)))
-            parts = profiled(self._rows, stretch.window, {table: positions}, self._recorded.ordinals, sketched)[table]
-            return [part.waiting() for part in parts] if remote.waits else parts
-        found = []
-        for batch, mine in zip(batches, places, strict=True):
-            found += cut_at(batch, mine, self._recorded.ordinals, sketched) if mine else [batch]
-        return found
 
     # --- what there is -------------------------------------------------------------------------------------------
     def _taken(self) -> dict[str, TableRow]:
@@ -322,7 +328,7 @@ class ScopeReader:
                 state = states.get(identity)
                 if state is None or identity in late | anew or self.rules.are_typed_otherwise(state):
                     others = self._recorded.ordinals.keys() - own
-                    older[identity] = self.older(tables, tables.history(identity), visible[-1], others, None)
+                    older[identity] = self._standing_for(tables, identity, found[identity].gold, visible[-1], others)
                 else:
                     more += state.inferred
             rows = {i: [*owned.get(i, []), *older.get(i, [])] for i in owned.keys() | older.keys()}
@@ -339,12 +345,3 @@ class ScopeReader:
                     endless=widenings.endless,
                 )
             inferred += more + [column for column in undeclared if column not in more]
-
-
-def _by_identity(tables: Tables, batches: Mapping[TableName, list[RowBatch]]) -> dict[str, list[RowBatch]]:
-    found: dict[str, list[RowBatch]] = defaultdict(list)
-    for name, mine in batches.items():
-        for batch in mine:
-            ((identity, sample),) = tables.split({name: batch.sample}).items()
-            found[identity].append(batch.of(sample[0].shard))
-    return dict(found)

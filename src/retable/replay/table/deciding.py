@@ -31,7 +31,7 @@ from retable.replay.events.shares import (
     share_of,
     touched_keys,
 )
-from retable.replay.table.folding import Outcome, Round, are_of_other_parts, standing_rows
+from retable.replay.table.folding import Outcome, Round, are_of_other_parts, has_others
 from retable.replay.table.hold_rules import (
     are_of_one_part,
     cast_or_schema_hold,
@@ -53,7 +53,13 @@ from retable.replay.table.horizon import (
 )
 from retable.replay.table.next_state import new_truncations
 from retable.replay.table.replace import EventsMissed, replace_newer
-from retable.replay.table.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
+from retable.replay.table.rewriting import (
+    check_findable,
+    check_refused,
+    evolution_of,
+    is_keyed_otherwise,
+    rewritten_in_tasks,
+)
 from retable.replay.table.rounds import Basis, in_rounds
 from retable.replay.table.table_replay import Change, ReplayPlan, TableReplay, all_held
 from retable.replay.tasks.folding import check_in_tasks, fold_in_tasks
@@ -93,11 +99,12 @@ class Deciding:
                 return work, plan
             return (work := work.one_by_one()), self._decide(work, table)
         except RewriteNeeded as reason:
-            work = work.one_by_one()
             if retention_floor(work.state, work.history) is not None or isinstance(reason, RowsMissing):
+                work = work.one_by_one()
                 return work, without_rewriting(work, reason, lambda below: self._decide(below, table))
             self._on_progress(f"{work.gold}: writing all rows again, {reason}")
-            return self._decide_rewritten(work, table)
+            in_tasks = rewritten_in_tasks(work, lambda anew: self._decide_in_tasks(anew, table))
+            return in_tasks or self._decide_rewritten(work.one_by_one(), table)
 
     def _decide_vectorized(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
         """Fold plain rows as columns. Return None if the rows must be folded one by one."""
@@ -134,7 +141,7 @@ class Deciding:
             return None
         if folded.hold is not None or has_twice(pa.concat_tables([vectorized.keys, touched_keys(folded, reader)])):
             return None
-        if self._has_others(table, evolution, reader, folded):
+        if has_others(None if table.is_empty else partial(self._rows.matching, table.name), evolution, reader, folded):
             return None
         folded.verdicts += vectorized.counted(work.ordinals)
         defaults = reader.defaults if table.has_defaults() else {}
@@ -338,11 +345,3 @@ class Deciding:
         except TableError as error:
             stop = Hold(error.code, error.message, stop_of(work, error), None, None, REMEDY_REBUILD)
             return basis.below(work, stop)
-
-    def _has_others(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> bool:
-        """Return whether gold's row of some key is not the row that left this key according to the events."""
-        ends = [(key, folded.winners[key]) for key in folded.touched]
-        left = {key for key, end in ends if end.row is None and (end.may_be_over or end.leaving_row is not None)}
-        matching = None if table.is_empty else partial(self._rows.matching, table.name)
-        standing = standing_rows(matching, evolution, reader, left) if left else []
-        return any(folded.winners[reader.key_of(row.values)].took_another(row.values) for row in standing)

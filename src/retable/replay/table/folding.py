@@ -227,3 +227,14 @@ def standing_rows(
             values[index] = value
         found.append(replace(row, values=tuple(values)))
     return found
+
+
+def has_others(matching: Matching | None, evolution: Evolution, reader: TableReader, folded: Folded) -> bool:
+    """Return whether gold's row of some key is not the row that left this key according to the events.
+
+    `matching` and `evolution` are those of `standing_rows`.
+    """
+    ends = [(key, folded.winners[key]) for key in folded.touched]
+    left = {key for key, end in ends if end.row is None and (end.may_be_over or end.leaving_row is not None)}
+    standing = standing_rows(matching, evolution, reader, left) if left else []
+    return any(folded.winners[reader.key_of(row.values)].took_another(row.values) for row in standing)

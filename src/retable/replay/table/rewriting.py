@@ -1,6 +1,7 @@
 """Rules that decide when all rows of a gold table must be written again, because changing single rows is not enough."""
 
 from collections import Counter
+from collections.abc import Callable
 
 from retable.errors import LateChange, PartitionUnfit
 from retable.fold.fold import Bounds, Folded
@@ -12,7 +13,7 @@ from retable.gold.store import GoldTable
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.replay.table.next_state import new_truncations
-from retable.replay.table.table_replay import TableReplay, counted_of
+from retable.replay.table.table_replay import ReplayPlan, TableReplay, counted_of
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.columns import differs_by_shard
 
@@ -52,6 +53,27 @@ def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names
         raise RewriteNeeded(f"format v2 does not support the defaults of {len(written)} new columns")
     _check_alike(work, evolution, history)
     return evolution
+
+
+def rewritten_in_tasks(
+    work: TableReplay, decide: Callable[[TableReplay], ReplayPlan | None]
+) -> tuple[TableReplay, ReplayPlan] | None:
+    """Let tasks fold all rows of a big table again. Return the plan with its work; None if the driver must fold them.
+
+    `decide` decides by tasks. Windows with rejected rows that this run does not count are left to another run.
+    """
+    batches = work.whole()
+    plan = decide(anew := work.rewritten_from(batches)) if batches else None
+    if plan is None:
+        return None
+    refused = {work.windows[reject.event.ordinal] for reject in plan.folded.rejects} - work.applied.keys()
+    if refused:
+        anew = work.rewritten_from(batches, refused)
+    folded = plan.folded
+    counted = {work.ordinals[window] for window in anew.applied}
+    folded.verdicts = Counter({of: count for of, count in folded.verdicts.items() if of[0] in counted})
+    folded.rejects = [reject for reject in folded.rejects if reject.event.ordinal in counted]
+    return anew, plan
 
 
 def check_findable(work: TableReplay, reader: TableReader) -> None:

@@ -81,6 +81,9 @@ class TableReplay:
     older: Callable[[LateKeys | Halves | None], list[RowEvent]]
     """Returns events of the same table in the windows `others`: those of late keys, the other halves of updates in two
     messages, or all events if the argument is None. The fold needs them if an event is not newer than gold's rows."""
+    whole: Callable[[], tuple[RowBatch, ...]] = tuple
+    """Returns all rows of the table in this run's windows and in `others`, which stay in silver's files. Returns ()
+    unless they are many."""
     claims: Mapping[TableName, Seq[Claim]]
     """By table name in messages, which rows under this name belong to the table. A claim says so for a range of
     positions; the first one whose range has the row's position decides."""
@@ -141,15 +144,28 @@ class TableReplay:
         Windows whose identity (content and settings) has changed are counted again, except the windows in `without`,
         which a later run replays. If source tables of this table have other names now, all windows are counted again.
         """
+        older = self.older(None)
+        applied = self._counted_again({event.ordinal for event in older}, without)
+        events = [event._replace(counted=self.windows[event.ordinal] in applied) for event in older]
+        return replace(self, events=[*self.events, *events], applied=applied, mode="rewrite")
+
+    def rewritten_from(self, batches: tuple[RowBatch, ...], without: Collection[str] = ()) -> "TableReplay":
+        """Return what `rewritten` returns, but with all rows of the table as `batches` (`whole`)."""
+        rows = sum((batch.rows_by_window() for batch in batches), Counter[int]())
+        applied = self._counted_again(rows.keys(), without)
+        sample = [event for batch in batches for event in batch.sample]
+        events = [event._replace(counted=self.windows[event.ordinal] in applied) for event in sample]
+        return replace(self, events=events, batches=batches, applied=applied, mode="rewrite")
+
+    def _counted_again(self, ordinals: Set[int], without: Collection[str]) -> dict[str, str]:
+        """Return the identities of the windows that a rewrite counts again, if these windows have rows of the table."""
         done = {} if self.state is None else self.state.applied
         found = self.identities().items()
         anew = self.is_relabelled
         stale = {window: now for window, now in found if (anew or done.get(window) != now) and window not in without}
-        older = [event._replace(counted=self.windows[event.ordinal] in stale) for event in self.older(None)]
-        mine = {self.windows[event.ordinal] for event in older if event.counted}
+        mine = {self.windows[ordinal] for ordinal in ordinals} & stale.keys()
         mine |= self.before.keys() & stale.keys() if anew else set()
-        applied = {**{window: stale[window] for window in mine}, **self.applied}
-        return replace(self, events=[*self.events, *older], applied=applied, mode="rewrite")
+        return {**{window: stale[window] for window in mine}, **self.applied}
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +260,8 @@ def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
     for batch in work.batches:
         if isinstance(batch.source, RemoteRows):
             for (ordinal, part), count in batch.source.counts.items():
+                if work.mode == "rewrite" and work.windows[ordinal] not in work.applied:
+                    continue
                 counts = found.setdefault(ordinal, WindowCounts())
                 mine = part if batch.shard is None else join_part(batch.shard, part)
                 counts.add(mine, count.lowest, count.highest, rows=count.rows)

@@ -11,7 +11,6 @@ import pyarrow as pa
 from retable.errors import BehindHorizon, TableError
 from retable.fold.fold import Folded
 from retable.fold.images import TableReader
-from retable.gold.evolve import RewriteNeeded
 from retable.gold.store import Exchange, RowStore
 from retable.model.row_event import RowEvent
 from retable.model.sequence import LOWEST, Sequence, parse_sequence
@@ -57,7 +56,7 @@ def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
 def _check_apart(work: TableReplay, reader: TableReader) -> None:
     """Raise NotParted if the result of a key depends on more than the events of this key and gold's row."""
     first = min(event.sequence for event in work.events)
-    if work.mode == "rewrite" or _is_changed_from(reader, first):
+    if _is_changed_from(reader, first):
         raise NotParted
     if (floor := retention_floor(work.state, reader.history)) is None or work.state is None:
         return
@@ -138,7 +137,7 @@ def fold_in_tasks(
     """
     try:
         evolved = of.evolve()
-    except (RewriteNeeded, EventsMissed, TableError) as failure:
+    except (EventsMissed, TableError) as failure:
         raise NotParted from failure
     foldings = [
         _Folding(of=part, evolved=evolved, plain=plain, window=window, exchange=exchange, left=left)
@@ -250,9 +249,9 @@ class _Folding:
         of, met = self.of, Met(exchange=self.exchange)
         if any(source.has_halves for source in _sources(of.work)):
             met = meet(of.rows, self.exchange, rows, self.ranges, self.plain, self.ordinals, self.shard, self.left)
-        if of.work.state is None or of.work.replaces_all:
+        if of.work.state is None or of.work.mode == "rebuild":
             return met
-        joined = [] if of.work.lifts_hold else other_halves(of.work, {event.pair for event in met.alone})
+        joined = [] if of.work.has_all else other_halves(of.work, {event.pair for event in met.alone})
         waiting = (parse_sequence(text)[:2] for text in of.work.state.pending)
         return replace(met, joined=tuple(joined), waiting=frozenset(waiting))
 
@@ -279,7 +278,7 @@ class _Folding:
                 others=others,
                 met=met,
                 owed=None if of.work.lifts_hold else self.evolved.debts,
-                since=lifted_from(of.work),
+                since=None if of.work.replaces_all else lifted_from(of.work),
             )
             for ranges in self._with_links(others)
         ]

@@ -44,8 +44,9 @@ def _from(since: Sequence | None) -> BooleanExpression:
 class WindowSize:
     """The number of rows of the replayed window. It decides whether tasks run in this process or on Spark's workers.
 
-    It is None if it is not known, or if several windows are replayed. `LakeRows.big_window` sets the number. All
-    sessions of a replay share this object.
+    It is None if it is not known, or if several windows are replayed, as where all rows of a table are written again.
+    `LakeRows.big_window` sets the number, and `LakeRows.big_table` forgets it. All sessions of a replay share this
+    object.
     """
 
     rows: int | None = None
@@ -95,6 +96,8 @@ class LakeRows:
     def big_table(
         self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None
     ) -> WindowRows:
+        if since is None and len(windows) > 1:
+            self.size.rows = None
         return self._of_tables(names, lambda window: window in windows, since)
 
     def table_rows(
