@@ -31,15 +31,18 @@ class CatalogReader(NoopCatalog):
         self._address = address
 
     def load_table(self, identifier: str | Identifier) -> Table:
-        name = ".".join(self.identifier_to_tuple(identifier))
-        location = self.locations().get(name)
-        if location is None:
-            raise NoSuchTableError(f"the catalog has no table {name}")
-        return load_located(self, name, location)
+        *namespace, table = self.identifier_to_tuple(identifier)
+        found = self._located(" AND table_namespace = ? AND table_name = ?", ".".join(namespace), table)
+        if not found:
+            raise NoSuchTableError(f"the catalog has no table {'.'.join([*namespace, table])}")
+        return load_located(self, *found.popitem())
 
     def locations(self) -> dict[str, str]:
         """Return the address of the metadata file of each table, by `namespace.table`. No such file is read."""
-        found = self._read("SELECT * FROM iceberg_tables WHERE catalog_name = ?")
+        return self._located()
+
+    def _located(self, condition: str = "", *values: str) -> dict[str, str]:
+        found = self._read(f"SELECT * FROM iceberg_tables WHERE catalog_name = ?{condition}", *values)
         return {
             f"{row['table_namespace']}.{row['table_name']}": row["metadata_location"]
             for row in found
@@ -59,11 +62,11 @@ class CatalogReader(NoopCatalog):
     def close(self) -> None:
         """Do nothing: each query opens the file and closes it."""
 
-    def _read(self, query: str) -> list[dict[str, str]]:
+    def _read(self, query: str, *values: str) -> list[dict[str, str]]:
         if self._address is None:
             return []
         with closing(sqlite3.connect(self._address, timeout=BUSY_SECONDS, uri=True)) as connection:
-            found = connection.execute(query, (self.name,))
+            found = connection.execute(query, (self.name, *values))
             names = [name for name, *_ in found.description]
             return [dict(zip(names, row, strict=True)) for row in found]
 
