@@ -316,7 +316,7 @@ def test_a_big_table_whose_column_takes_another_type_is_written_again_by_tasks(
     create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id int primary key, v int)")
     world.replay(world.deliver([create, *(told(2 + at, "INSERT", str(at), str(at)) for at in range(4))]))
     world.replay(world.deliver([told(6, "UPDATE", "1", "7"), told(7, "DELETE", "2", "2")]))
-    before = world.counts_of_gold
+    before = dict(world.counts_of_gold)
     by_tasks_alone(monkeypatch, rows)
     alter = canal(8, isDdl=True, type="ALTER", data=None, sql="alter table t modify v decimal(12,2)")
     window = world.deliver([alter, told(9, "UPDATE", "3", "5")])

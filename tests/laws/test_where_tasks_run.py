@@ -11,12 +11,13 @@ from laws.test_replays_found import CREATE, ddl, insert, row, update
 from laws.world import World, make_settings
 from retable.gold.store import GoldTable
 from retable.model.message import RawMessage
+from retable.model.sequence import LOWEST
 from retable.replay.batch import row_batch
 from retable.replay.spark import SparkRows
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.table_replay import TableReplay
 from retable.replay.tasks.fold_task import FoldTask
-from retable.replay.tasks.lake_rows import WindowSize
+from retable.replay.tasks.lake_rows import LakeRows, WindowSize
 
 FIRST = [ddl(1, CREATE), *(insert(2 + n, id=str(n), v="1") for n in range(4))]
 PLAIN = [update(10 + n, id=str(n), v="2") for n in range(4)]
@@ -57,6 +58,14 @@ def test_tasks_run_where_they_are_done_soonest(rows: int | None, tasks: int, are
     found = SparkRows(cast(Any, spark), cast(Any, None), "shop", WindowSize(rows))
     assert set(found.run([lambda: "driver"] * tasks, are_long)) == {where}
     assert spark.asked == ([] if where == "driver" else [tasks])
+
+
+def test_all_rows_of_a_table_are_not_counted_as_the_few_of_its_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LakeRows, "_of_tables", lambda *_: None)
+    rows = LakeRows(cast(Any, None), "shop", WindowSize(1))
+    for windows, since, slots in (({"a"}, None, 1), ({"a", "b"}, LOWEST, 1), ({"a", "b"}, None, 0)):
+        rows.big_table(windows, [], since)
+        assert rows.slots_here(are_long=False) == slots
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from collections import Counter
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -12,6 +13,7 @@ import pytest
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import FileScanTask
 from pyroaring import BitMap64
 
@@ -226,7 +228,10 @@ def test_what_was_parsed_before_is_parsed_again_where_the_bytes_or_the_inherited
     assert again is entry
     manifest.sequence_number += 1
     assert [each.sequence_number for each in manifest.fetch_manifest_entry(table.io)] == [entry.sequence_number + 1]
+    metadata = partial(FromInputFile.table_metadata, table.io.new_input(table.metadata_location))
+    assert metadata() is metadata()
     for path, read in (
+        (table.metadata_location, metadata),
         (manifest.manifest_path, lambda: manifest.fetch_manifest_entry(table.io)),
         (snapshot.manifest_list, lambda: snapshot.manifests(table.io)),
     ):

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
@@ -18,7 +18,7 @@ from pyiceberg.exceptions import (
     TableAlreadyExistsError,
 )
 from pyiceberg.table import Table
-from pyiceberg.table.metadata import TableMetadataUtil, TableMetadataV1, TableMetadataV2, TableMetadataV3
+from pyiceberg.table.metadata import TableMetadataV1, TableMetadataV2, TableMetadataV3
 
 from retable.errors import CatalogMismatch, DamagedFile, EnvironmentFault, NotFound
 from retable.ledger.lake import checksums  # noqa: F401  # it changes how pyiceberg reads and writes, in every process
@@ -48,17 +48,10 @@ from retable.settings.catalogs import PostgresCatalog, SqliteCatalog
 from retable.settings.lake import LakeSettings
 from retable.settings.load import CATALOG, Settings, read_variable
 
-_PARSED = 64
-"""The metadata of so many tables is kept, as it was last parsed."""
-
 # pyiceberg deep-copies a table's metadata, with all snapshots, some twenty times a commit, so a commit costs more
 # with a longer history (apache/iceberg-python#3784). The metadata is frozen, so a copy may share it.
 for _metadata in (TableMetadataV1, TableMetadataV2, TableMetadataV3):
     _metadata.__deepcopy__ = lambda self, memo=None: self.__copy__()  # type: ignore[method-assign]  # set from outside
-# A command loads a table several times, and mostly finds the same content, whose validation takes milliseconds.
-TableMetadataUtil.parse_raw = staticmethod(  # type: ignore[method-assign]  # set from outside
-    lru_cache(_PARSED)(TableMetadataUtil.parse_raw)
-)
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 _PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}

@@ -47,8 +47,10 @@ _STORE = "AWS Error"
 _AROUND = 4
 """The number of bytes of a deletion vector that its checksum does not cover: at the start its length, and at the end
 the checksum itself."""
-_PARSED, _SMALL_AVRO = 128, 10_000
-"""So many parsed manifests and lists are kept, each of at most so many bytes: some 30 files of data."""
+_TABLES, _SMALL_METADATA = 64, 200_000
+_MANIFESTS, _SMALL_MANIFEST = 128, 10_000
+"""The numbers of parsed files that are kept, and the largest size of such a file in bytes. A manifest of this size has
+some 30 data files."""
 _MAGIC = 4
 """The number of bytes with which a vector begins, after its length."""
 
@@ -197,24 +199,12 @@ def _data_file_named(find: Callable[..., str | None]) -> Callable[..., str | Non
     return find_named
 
 
-def _metadata_named(read: Callable[..., TableMetadata]) -> Callable[..., TableMetadata]:
-    @wraps(read)
-    def read_named(input_file: InputFile, *args: Any, **options: Any) -> TableMetadata:
-        with _reading(path := input_file.location):
-            try:
-                return read(input_file, *args, **options)
-            except (ValueError, ValidationError) as error:
-                raise damaged_file(path, "its content is not the metadata of an Iceberg table") from error
-
-    return read_named
-
-
 class _Content(InputFile):
     """A file whose content has been read. It stands for a FileIO, too, that has only this file."""
 
-    def __init__(self, io: FileIO, path: str) -> None:
-        super().__init__(path)
-        with io.new_input(path).open() as stream:
+    def __init__(self, file: InputFile) -> None:
+        super().__init__(file.location)
+        with file.open() as stream:
             self.content = stream.read()
 
     def __len__(self) -> int:
@@ -231,15 +221,19 @@ class _Content(InputFile):
 
 
 class _Parsed(Generic[T]):
-    """What was found in small Avro files, by their content: the same manifests are read many times in one command."""
+    """What was found in files of at most `size` bytes, by their content, for the last `count` of them.
 
-    def __init__(self) -> None:
-        self._found: LRUCache[Hashable, list[T]] = LRUCache(_PARSED)
+    One command reads the metadata and the manifests of a table many times. A file that changed is parsed again.
+    """
+
+    def __init__(self, count: int, size: int) -> None:
+        self._found: LRUCache[Hashable, list[T]] = LRUCache(count)
+        self._size = size
         self._lock = Lock()
 
     def get(self, file: _Content, place: Hashable, parse: Callable[[], Iterable[T]]) -> list[T]:
         """Return what `parse` finds in a file. `place` is on what the result depends besides the content."""
-        if len(file) > _SMALL_AVRO:
+        if len(file) > self._size:
             return list(parse())
         with self._lock:
             found = self._found.get(key := (file.content, place))
@@ -250,26 +244,41 @@ class _Parsed(Generic[T]):
         return list(found)
 
 
+def _metadata_named(read: Callable[..., TableMetadata]) -> Callable[..., TableMetadata]:
+    parsed = _Parsed[TableMetadata](_TABLES, _SMALL_METADATA)
+
+    @wraps(read)
+    def read_named(input_file: InputFile, *args: Any, **options: Any) -> TableMetadata:
+        with _reading(path := input_file.location):
+            file = _Content(input_file)
+            try:
+                return parsed.get(file, args, lambda: [read(file, *args, **options)])[0]
+            except (ValueError, ValidationError) as error:
+                raise damaged_file(path, "its content is not the metadata of an Iceberg table") from error
+
+    return read_named
+
+
 def _manifest_named(read: Callable[..., list[ManifestEntry]]) -> Callable[..., list[ManifestEntry]]:
-    parsed = _Parsed[ManifestEntry]()
+    parsed = _Parsed[ManifestEntry](_MANIFESTS, _SMALL_MANIFEST)
 
     @wraps(read)
     def read_named(manifest: ManifestFile, io: FileIO, discard_deleted: bool = True) -> list[ManifestEntry]:
         inherited = (manifest.added_snapshot_id, manifest.sequence_number, manifest.partition_spec_id)
         with _reading_avro(manifest.manifest_path):
-            file = _Content(io, manifest.manifest_path)
+            file = _Content(io.new_input(manifest.manifest_path))
             return parsed.get(file, (inherited, discard_deleted), lambda: read(manifest, file, discard_deleted))
 
     return read_named
 
 
 def _list_named(read: Callable[..., tuple[ManifestFile, ...]]) -> Callable[..., tuple[ManifestFile, ...]]:
-    parsed = _Parsed[ManifestFile]()
+    parsed = _Parsed[ManifestFile](_MANIFESTS, _SMALL_MANIFEST)
 
     @wraps(read)
     def read_named(io: FileIO, manifest_list: str) -> tuple[ManifestFile, ...]:
         with _reading_avro(manifest_list):
-            file = _Content(io, manifest_list)
+            file = _Content(io.new_input(manifest_list))
             return tuple(parsed.get(file, None, lambda: read(file, manifest_list)))
 
     return read_named

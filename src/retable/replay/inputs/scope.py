@@ -175,7 +175,9 @@ class ScopeReader:
         events = self._events([record for record in found if record["window"] in windows], counted=False)
         return tables.split(events).get(history.identity, [])
 
-    def _standing_for(self, tables: Tables, identity: str, gold: str, until: str, windows: Set[str]) -> list[RowEvent]:
+    def _older_or_sample(
+        self, tables: Tables, identity: str, gold: str, until: str, windows: Set[str]
+    ) -> list[RowEvent]:
         """Return the events of a table that `older` returns or, if they are many, a sample of each kind of them."""
         history = tables.history(identity)
         batches = self.whole(tables, history, gold, {window for window in windows if window <= until})
@@ -328,7 +330,7 @@ class ScopeReader:
                 state = states.get(identity)
                 if state is None or identity in late | anew or self.rules.are_typed_otherwise(state):
                     others = self._recorded.ordinals.keys() - own
-                    older[identity] = self._standing_for(tables, identity, found[identity].gold, visible[-1], others)
+                    older[identity] = self._older_or_sample(tables, identity, found[identity].gold, visible[-1], others)
                 else:
                     more += state.inferred
             rows = {i: [*owned.get(i, []), *older.get(i, [])] for i in owned.keys() | older.keys()}

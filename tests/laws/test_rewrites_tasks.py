@@ -1,0 +1,116 @@
+"""All rows of a big table that are replayed again, by tasks: they come to what one process comes to."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from formats.events import streamx
+from laws.test_bulk import in_tasks
+from laws.test_rewrites import change, ddl
+from laws.test_settings_reach import settings
+from laws.test_settings_reach import windows as zoned
+from laws.test_shards import alter, create, insert, world_of
+from laws.test_shards_held import in_partition
+from laws.world import World, make_settings
+from retable.model.message import RawMessage
+from retable.replay.table import deciding
+from retable.replay.table.deciding import Deciding
+from retable.replay.table.table_replay import TableReplay
+
+TYPES = {"id": "LONG", "v": "LONG"}
+
+
+def half(place: int, op: str, **image: int) -> RawMessage:
+    side = "before" if op == "UPDATE_BEFOR" else "after"
+    facts = {"op": op, "sequenceId": str(place), "before": None, "after": None, side: image}
+    return msgspec.structs.replace(streamx(TYPES, keys=["id"], **facts), offset=2 * place + (side == "after"))
+
+
+def both_ways(rows: int, start: Callable[[], World], then: Callable[[World], None], alone: bool = True) -> list[World]:
+    """Replay `then` after `start`: in one process, and by tasks of so many rows. If `alone`, only tasks fold rows."""
+    found = []
+    for by_tasks in (False, True):
+        world = start()
+        with pytest.MonkeyPatch.context() as patch:
+            if by_tasks:
+                in_tasks(patch, rows)
+            if by_tasks and alone:
+                patch.setattr(TableReplay, "one_by_one", lambda *_: pytest.fail("rows became events"))
+                patch.setattr(Deciding, "_decide", lambda *_: pytest.fail("rows were folded in the driver"))
+            then(world)
+        found.append(world)
+    return found
+
+
+def assert_alike(one: World, other: World) -> None:
+    assert one.gold() == other.gold()
+    assert one.states() == other.states()
+    assert (one.counts, one.rejected) == (other.counts, other.rejected)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_halves_that_waited_are_settled_by_a_rewrite(rows: int) -> None:
+    def start() -> World:
+        world = World(make_settings("streamx_json"))
+        inserts = [change(2 + at, TYPES, {"id": at, "v": at}) for at in range(4)]
+        waiting = [half(10, "UPDATE_BEFOR", id=1, v=1), half(11, "UPDATE_BEFOR", id=2, v=2)]
+        world.replay(world.deliver([ddl(1, "create table t (id int primary key, v int)"), *inserts, *waiting]))
+        assert len(world.states()["gold_shop.t"].pending) == 2
+        return world
+
+    def then(world: World) -> None:
+        modify = ddl(20, "alter table t modify v decimal(14,2)")
+        world.replay(world.deliver([half(10, "UPDATE_AFTER", id=1, v=7), modify, change(21, TYPES, {"id": 9, "v": 9})]))
+
+    one, other = both_ways(rows, start, then)
+    assert_alike(one, other)
+    assert len(other.states()["gold_shop.t"].pending) == 1
+    assert len(other.gold()["gold_shop.t"].rows) == 5
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_tables_that_are_alike_again_go_on(rows: int) -> None:
+    wide = "modify v varchar(20)"
+
+    def start() -> World:
+        world = world_of()
+        world.replay(world.deliver([*in_partition(0, create(1, 0)), *in_partition(1, create(1, 1), create(2, 2))]))
+        there = in_partition(0, alter(11, 0, wide), insert(12, 0, id="1", v="7"), insert(13, 0, id="3", v="3"))
+        world.replay(world.deliver([*in_partition(1, alter(5, 2, wide)), *there]))
+        assert world.states()["gold_shop.orders"].hold is not None
+        return world
+
+    def then(world: World) -> None:
+        world.replay(world.deliver(in_partition(1, alter(7, 1, wide), insert(8, 1, id="2", v="8"))))
+
+    one, other = both_ways(rows, start, then)
+    assert_alike(one, other)
+    assert other.states()["gold_shop.orders"].hold is None
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_columns_that_only_rows_show_take_the_types_of_new_settings(rows: int) -> None:
+    def start() -> World:
+        world = World(settings())
+        for window in zoned(("n",)):
+            world.replay(world.deliver(window))
+        return world
+
+    def then(world: World) -> None:
+        world.settings = settings(types={"at": "string"})
+        for name in world.names:
+            world.replay(name)
+
+    one, other = both_ways(rows, start, then, alone=False)
+    assert_alike(one, other)
+    assert other.states()["gold_shop.t"].hold is not None, "which type a column has, only a rebuild changes"
+
+
+def test_the_rows_of_a_rewrite_are_folded_by_tasks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, done = deciding.rewritten_in_tasks, list[bool]()
+    monkeypatch.setattr(
+        deciding, "rewritten_in_tasks", lambda *given: done.append((found := real(*given)) is not None) or found
+    )
+    test_halves_that_waited_are_settled_by_a_rewrite(2)
+    assert done == [False, True]
