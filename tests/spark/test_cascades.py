@@ -14,7 +14,7 @@ from laws.world import FIRST
 from retable.cli.app import app
 from retable.freshness.catalog import ask
 from retable.model.message import RawMessage
-from retable.replay.references.suspects import open_suspects
+from retable.replay.references.open_suspects import open_suspects
 
 
 @pytest.fixture

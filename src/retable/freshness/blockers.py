@@ -27,7 +27,7 @@ from retable.ledger.rows import SuspectRow
 from retable.model.event import TableName
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.inputs.baselines import read_unfinished
-from retable.replay.references.suspects import open_suspects, remedy_of, words_of
+from retable.replay.references.open_suspects import open_suspects, remedy_of, words_of
 from retable.replay.sent_elsewhere import RowsElsewhere
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.joined import is_sharded

@@ -28,7 +28,7 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_schema_changes
 from retable.ledger.rows import SchemaChangeRow
 from retable.model.sequence import parse_sequence
-from retable.replay.references.suspects import open_suspects
+from retable.replay.references.open_suspects import open_suspects
 
 app = typer.Typer()
 

@@ -33,7 +33,7 @@ from retable.model.evidence import Grade
 from retable.model.window import opening
 from retable.printable import amount
 from retable.replay.inputs.baselines import read_unfinished
-from retable.replay.references.suspects import open_suspects, words_of
+from retable.replay.references.open_suspects import open_suspects, words_of
 from retable.replay.sent_elsewhere import tables_to_rebuild
 from retable.schema_history.history import Hold
 from retable.settings.sources import SourceSettings

@@ -13,7 +13,7 @@ from retable.freshness.catalog import record, source_of
 from retable.gold.read import find_gold
 from retable.ledger.rows import ActionRow, OpsRow
 from retable.ledger.write import append_rows
-from retable.replay.references.suspects import open_suspects
+from retable.replay.references.open_suspects import open_suspects
 
 app = typer.Typer()
 

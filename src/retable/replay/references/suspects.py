@@ -1,4 +1,4 @@
-"""Read and write the recorded suspects: rows of gold that the source cannot have, because of a foreign key."""
+"""Suspects: rows of gold that the source cannot have, because of a foreign key. They are recorded in `ops.suspects`."""
 
 import json
 from collections.abc import Sequence as Seq
@@ -11,12 +11,11 @@ import msgspec
 
 from retable.fold.fold import Values
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_suspects, read_tables
+from retable.ledger.read import read_suspects
 from retable.ledger.rows import SuspectRow, SuspectState
 from retable.model.schema import GoldType
 from retable.model.sequence import parse_sequence
 from retable.schema_history.references import Moment
-from retable.settings.sources import SourceSettings
 
 SuspectPlace = tuple[str, tuple[str, ...]]
 """The identity of a child table, and the identities of its columns in the foreign key to a parent table."""
@@ -83,39 +82,6 @@ class Suspect:
     def settled(self) -> "Suspect":
         """Return the same suspect in the state `settled`: gold has no such row any more."""
         return replace(self, rows=0, state="settled")
-
-
-def open_suspects(lake: Lake, source: SourceSettings) -> dict[str, list[SuspectRow]]:
-    """Return the open suspects of a source, by table identity. Open means neither settled nor accepted by a person.
-
-    Suspects of a table are left out if the setting `on.cascade` of the table is now `ignore`.
-    """
-    found: dict[str, list[SuspectRow]] = {}
-    names = {row.identity: row.name for row in read_tables(lake, source.name)} if lake.find("ops.suspects") else {}
-    for row in read_suspects(lake, source.name) if names else ():
-        if row.state == "open" and lake.settings.rules(names[row.identity]).on.cascade == "suspect":
-            found.setdefault(row.identity, []).append(row)
-    return found
-
-
-def words_of(rows: Seq[SuspectRow]) -> str:
-    """Return a text for people that says how many rows of a table are suspect, and why. `rows` are its suspects."""
-    first = min(rows, key=lambda row: row.window)
-    more = "" if len(rows) == 1 else f", and to rows of {len(rows) - 1} later deletes or changes"
-    return (
-        f"{sum(row.rows for row in rows):,} rows refer to rows that the source deleted or changed at {first.position} "
-        f"in the window {first.window}{more}; the source then also deletes or changes the referring rows, but without "
-        f"a message, because of the constraint {first.constraint}"
-    )
-
-
-def remedy_of(gold: str) -> str:
-    """Return a text that says what a person can do about the suspect rows of a table."""
-    return (
-        f"messages that have not arrived yet may delete or change these rows; if not, `retable baseline {gold}` or "
-        f"`retable resync {gold}` loads the rows as the source has them; if gold's rows are right, "
-        f"`retable accept-rows {gold} --reason ...` records this"
-    )
 
 
 def typed(values: Values, kinds: Seq[GoldType]) -> Values | None:
