@@ -114,3 +114,74 @@ def test_the_rows_of_a_rewrite_are_folded_by_tasks_alone(monkeypatch: pytest.Mon
     )
     test_halves_that_waited_are_settled_by_a_rewrite(2)
     assert done == [False, True]
+
+
+LOSSY = "alter table t modify v decimal(4,2)"
+
+
+def lossy(*values: int) -> Callable[[], World]:
+    """Return what makes a world whose table has these values, before a change of type that may lose a part of some."""
+
+    def start() -> World:
+        world = World(make_settings("streamx_json"))
+        rows = [change(2 + at, TYPES, {"id": at, "v": value}) for at, value in enumerate(values)]
+        world.replay(world.deliver([ddl(1, "create table t (id int primary key, v int)"), *rows]))
+        return world
+
+    return start
+
+
+def changed(world: World, *statements: str) -> None:
+    given = [ddl(20 + at, text) for at, text in enumerate(statements)]
+    rows = [change(at, {**TYPES, "v": "STRING"}, {"id": at, "v": "1.50"}) for at in (30, 31)]
+    world.replay(world.deliver([*given, *rows]))
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_type_that_holds_all_old_values_is_taken_by_tasks(rows: int) -> None:
+    one, other = both_ways(rows, lossy(1, 20, 99, 3, 40), lambda world: changed(world, LOSSY))
+    assert_alike(one, other)
+    table = other.gold()["gold_shop.t"]
+    assert (table.hold, len(table.rows)) == (None, 7)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("statements", [[LOSSY], [LOSSY, "alter table t modify v int"]])
+def test_a_type_that_does_not_hold_an_old_value_holds_the_table_at_the_same_value(
+    statements: list[str], rows: int
+) -> None:
+    one, other = both_ways(rows, lossy(1, 500, 99, 300, 40), lambda world: changed(world, *statements))
+    assert_alike(one, other)
+    hold = other.states()["gold_shop.t"].hold
+    assert hold is not None
+    assert (hold.code, "converted 300 " in hold.reason) == ("INEXACT_CAST", True)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_value_that_was_gone_before_the_type_changed_does_not_hold_the_table(rows: int) -> None:
+    def then(world: World) -> None:
+        moved = change(18, TYPES, {"id": 6, "v": 500}, before={"id": 1, "v": 500})
+        world.replay(world.deliver([moved, change(19, TYPES, {"id": 6, "v": 5}, before={"id": 6, "v": 500})]))
+        changed(world, LOSSY)
+
+    one, other = both_ways(rows, lossy(1, 500, 99), then)
+    assert_alike(one, other)
+    table = other.gold()["gold_shop.t"]
+    assert (table.hold, len(table.rows)) == (None, 5)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("most", [99, 100])
+def test_a_rebuild_looks_at_the_values_below_a_change_of_type_by_tasks(most: int, rows: int) -> None:
+    def start() -> World:
+        world = lossy(1, 20, 3)()
+        changed(world, LOSSY)
+        world.replay(world.deliver([change(15, TYPES, {"id": 7, "v": most})]))
+        return world
+
+    def then(world: World) -> None:
+        world.rebuild("gold_shop.t")
+
+    one, other = both_ways(rows, start, then)
+    assert_alike(one, other)
+    assert (other.gold()["gold_shop.t"].hold is None) == (most == 99)

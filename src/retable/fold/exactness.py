@@ -1,6 +1,6 @@
 """Check, for each change of a column's type, that the new type holds the values of all existing rows exactly."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from retable.fold.casts import Inexact
@@ -34,41 +34,53 @@ def cast_hold(
     keyed = keyed_cast(history, reader.keys, map(_former, lived))
     if keyed is not None:
         history = history.until(keyed)
-    return _first_inexact(history, reader, key_changes, events) or keyed
+
+    def standing(at: Sequence, older: list[RowEvent]) -> Iterable[Values]:
+        keyed = next((key_change.reader for key_change in key_changes if key_change.end >= at), reader)
+        former = [_former(key_change) for key_change in key_changes if key_change.end < at]
+        then, bounds = reader_at(at, history, keyed)
+        return rows_of(fold_key_changes(older, key_changes_of(former, then), then, bounds))
+
+    return inexact_hold(history, events, standing) or keyed
 
 
-def _first_inexact(
-    history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: Iterable[RowEvent]
+def inexact_hold(
+    history: TableHistory, events: list[RowEvent], standing: Callable[[Sequence, list[RowEvent]], Iterable[Values]]
 ) -> Hold | None:
+    """Return the hold at the first type change of which a column cannot hold a value of an existing row exactly.
+
+    `standing` takes the position of a type change, and the `events` below it. It returns the rows that existed just
+    before, with the columns that the table has after it. Return None if all values fit.
+    """
     columns = (column for epoch in history.epochs for column in epoch.columns)
-    places = sorted({at for at, _ in casts_of(columns)})
-    found = list(events) if places else []
-    for at in places:
-        older = [event for event in found if event.sequence < at]
-        value = _changed(_standing_at(at, history, reader, key_changes, older), at) if older else None
+    for at in sorted({at for at, _ in casts_of(columns)}):
+        older = [event for event in events if event.sequence < at]
+        value = _changed(standing(at, older), at) if older else None
         if value is not None:
             return hold_at(history, at, "INEXACT_CAST", str(value), REMEDY_INEXACT)
     return None
 
 
-def _standing_at(
-    at: Sequence, history: TableHistory, reader: TableReader, key_changes: list[KeyChange], older: list[RowEvent]
-) -> Folded:
-    """Return the rows that existed just before the statement at `at`, with the columns that the table has after it."""
+def reader_at(at: Sequence, history: TableHistory, reader: TableReader) -> tuple[TableReader, Bounds]:
+    """Return how to read rows with the columns that the table has after the statement at `at`, and which rows count.
+
+    `reader` has the key that the table had before the statement.
+    """
     there = replace(
         history,
         epochs=tuple(epoch for epoch in history.epochs if epoch.start is None or epoch.start <= at),
         truncations=tuple(truncated_at for truncated_at in history.truncations if truncated_at[0] < at),
         hold=None,
     )
-    keyed = next((key_change.reader for key_change in key_changes if key_change.end >= at), reader)
-    former = [_former(key_change) for key_change in key_changes if key_change.end < at]
-    then = TableReader(
-        history=there, keys=_key_at(keyed, there.final), source_format=reader.source_format, rules=reader.rules
-    )
-    return fold_key_changes(
-        older, key_changes_of(former, then), then, Bounds(there.truncated_at, None, history.skipped)
-    )
+    keys = _key_at(reader, there.final)
+    then = TableReader(history=there, keys=keys, source_format=reader.source_format, rules=reader.rules)
+    return then, Bounds(there.truncated_at, None, history.skipped)
+
+
+def rows_of(folded: Folded) -> Iterable[Values]:
+    """Yield the existing rows of a fold. In a table without a key, equal rows are one."""
+    yield from (winner.row for winner in folded.winners.values() if winner.row is not None)
+    yield from (row for row, count in folded.counts.items() if count > 0)
 
 
 def _key_at(keyed: TableReader, epoch: Epoch) -> tuple[str, ...]:
@@ -82,8 +94,6 @@ def _former(key_change: KeyChange) -> FormerKey:
     return FormerKey(key_change.end, tuple(key_change.reader.columns[at] for at in key_change.reader.key_columns))
 
 
-def _changed(folded: Folded, at: Sequence) -> Inexact | None:
-    rows: list[Values] = [winner.row for winner in folded.winners.values() if winner.row is not None]
-    rows += [row for row, count in folded.counts.items() if count > 0]
+def _changed(rows: Iterable[Values], at: Sequence) -> Inexact | None:
     found = (value for row in rows for value in row if isinstance(value, Inexact) and value.at == at)
     return min(found, key=str, default=None)

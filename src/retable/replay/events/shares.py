@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from retable.fold.fold import Bounds, Folded, RowAction, fold_bag, fold_keys
+from retable.fold.fold import Bounds, Folded
 from retable.fold.images import TableReader
 from retable.fold.key_changes import KeyChange, fold_key_changes
 from retable.gold.rows import to_keys, to_table
@@ -25,6 +25,7 @@ from retable.replay.batch.row_batch import RowBatch, batch_of, sequences_of, to_
 from retable.replay.batch.row_kinds import Flags, Hashes
 from retable.replay.batch.silver_rows import HALVES
 from retable.replay.batch.vectorized import VectorizedRows, hashes_of, join_vectorized
+from retable.replay.events.key_share import KeyShare, NotParted, share
 from retable.replay.events.related import other_halves
 from retable.replay.table.horizon import older, retention_floor
 from retable.replay.table.replace import Replacement
@@ -32,58 +33,6 @@ from retable.replay.table.table_replay import Change, TableReplay
 from retable.schema_history.policies import casts_of
 
 EVENTS_AT_ONCE = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class KeyShare:
-    """Some keys of a table: those for whose hashes `owns` returns True. Without a key, whole rows are used as keys.
-
-    `events` are all events of these keys. An event that changes the key of a row is in the shares of both keys. It is
-    counted in the share of the new key. The share of the old key has its `RowEvent.arrival` in `foreign`.
-    """
-
-    events: list[RowEvent]
-    foreign: frozenset[tuple[object, ...]]
-    owns: Callable[[Hashes], Flags]
-
-    def fold(self, reader: TableReader, bounds: Bounds) -> Folded:
-        """Fold the events of this share, if `bounds` does not exclude them, to the last state of each key.
-
-        Raise SpelledTwice if a key has two spellings (`1.5`, `1.50`), and this share has only one of their hashes.
-        """
-        hashes: dict[tuple[object, ...], int] = {}
-        others: dict[tuple[object, ...], set[int]] = {}
-        left: set[tuple[object, ...]] = set()
-        halved: set[tuple[object, ...]] = set()
-        halves = [event for event in self.events if event.half is not None]
-        updates = {event.pair for event in halves if event.counted or event.arrival in self.foreign}
-
-        def read(event: RowEvent) -> RowAction:
-            action = reader.read(event)
-            is_moved = event.old_key_hash is not None and event.half is None
-            new, old = event.key_hash or 0, event.old_key_hash if is_moved else event.key_hash
-            for key, key_hash in ((action.key if reader.keys else action.row, new), (action.gone, old or 0)):
-                if key is not None and hashes.setdefault(key, key_hash) != key_hash:
-                    others.setdefault(key, set()).add(key_hash)
-            if action.gone is not None and event.arrival in self.foreign:
-                left.add(action.gone)
-            if event.half is not None and event.pair in updates:
-                halved.update(
-                    key for key in (action.gone, action.key if reader.keys else action.row) if key is not None
-                )
-            return action
-
-        folded = (fold_keys if reader.keys else fold_bag)(self.events, read, bounds)
-        are_own = self.owns(np.fromiter(hashes.values(), np.int64, len(hashes)))
-        own = {key for key, is_own in zip(hashes, are_own.tolist(), strict=True) if is_own}
-        for key, written in others.items():
-            if {key in own, *self.owns(np.array([*written])).tolist()} == {True, False}:
-                raise SpelledTwice
-        left |= halved & (folded.winners.keys() | folded.counts.keys())
-        folded.touched = (folded.touched | left) & own
-        folded.counts = {row: count for row, count in folded.counts.items() if row in own}
-        folded.rejects = [reject for reject in folded.rejects if reject.event.arrival not in self.foreign]
-        return folded
 
 
 Fold = Callable[[], tuple[list[RowEvent], Folded]]
@@ -160,14 +109,6 @@ def join_outcomes(change: Change, outcomes: list[ShareOutcome]) -> Change:
         raise NotParted
     joined = join_vectorized(columns)
     return replace(change, vectorized=joined if joined.keys.num_rows or joined.rows.num_rows else None, debts=debts)
-
-
-class NotParted(Exception):
-    """The events cannot be divided into shares. They must be folded all at once."""
-
-
-class SpelledTwice(NotParted):
-    """A key has two spellings, such as `1.5` and `1.50`, so that one key hash does not find all events of the key."""
 
 
 def is_big(work: TableReplay) -> bool:
@@ -269,21 +210,6 @@ def share_of(
     rows = rows.filter(pa.array(speak_of(rows, hashes)))
     are_home = np.isin(hashes_of(rows), hashes).tolist()
     return share(events_of(rows), are_home, [*more], lambda found: np.isin(found, hashes))
-
-
-def share(
-    here: list[RowEvent], are_home: list[bool], more: list[RowEvent], owns: Callable[[Hashes], Flags]
-) -> KeyShare:
-    """Return the share of the keys for whose hashes `owns` returns True, with the events `here` and `more`.
-
-    `here` are events of the window. `are_home` says for each of them whether its new key is in the share. If not, its
-    old key is. `more` are other events. Those that are counted are of the window, and their old key is in the share.
-    """
-    guests = [event for event, home in zip(here, are_home, strict=True) if not home]
-    guests += [event for event in more if event.counted]
-    foreign = frozenset(event.arrival for event in guests)
-    events = [event._replace(counted=False) if event.arrival in foreign else event for event in [*here, *more]]
-    return KeyShare(events, foreign, owns)
 
 
 def speak_of(rows: pa.Table, hashes: Hashes) -> Flags:

@@ -19,18 +19,9 @@ from retable.model.row_event import unpaired
 from retable.replay.batch.ranges import fold_by_ranges, has_twice
 from retable.replay.batch.row_batch import RemoteRows, RowBatch, are_of_one_kind, merged
 from retable.replay.batch.vectorized import VectorizedRows, join_vectorized
+from retable.replay.events.key_share import KeyShare, NotParted
 from retable.replay.events.related import events_of, needs_all
-from retable.replay.events.shares import (
-    Gathered,
-    KeyShare,
-    NotParted,
-    check_parted,
-    is_big,
-    is_much,
-    part,
-    share_of,
-    touched_keys,
-)
+from retable.replay.events.shares import Gathered, check_parted, is_big, is_much, part, share_of, touched_keys
 from retable.replay.table.folding import Outcome, Round, are_of_other_parts, has_others
 from retable.replay.table.hold_rules import (
     are_of_one_part,
@@ -318,7 +309,8 @@ class Deciding:
         check_findable(work, reader)
         if key_changes and is_keyed_otherwise(work, found.sample, bounds, key_changes[-1].end):
             raise RewriteNeeded("its primary key changed")
-        if (cast := cast_or_schema_hold(history, reader, key_changes, found.sample)) is not None:
+        cast = cast_or_schema_hold(history, reader, key_changes, [] if found.in_tasks else found.sample)
+        if cast is not None:
             return basis.below(work, cast)
         outcome = self._fold(
             Round(

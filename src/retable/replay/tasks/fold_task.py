@@ -3,7 +3,7 @@
 The task writes the change to the exchange (files that pass rows between tasks).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,28 +17,21 @@ from retable.gold.iceberg.locate_rows import edges_of
 from retable.gold.rows import to_keys, to_table
 from retable.gold.store import Exchange, KeyFinder, NotHere
 from retable.model.row_event import RowEvent, unpaired
-from retable.model.sequence import Sequence
+from retable.model.sequence import LOWEST, Sequence
 from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_kinds import Flags, Hashes
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, hashes_of, join_vectorized
-from retable.replay.events.shares import (
-    KeyShare,
-    NotParted,
-    columns_of,
-    key_of,
-    share,
-    share_of,
-    speak_of,
-    touched_keys,
-)
+from retable.replay.events.key_share import KeyShare, NotParted, share
+from retable.replay.events.shares import columns_of, key_of, share_of, speak_of, touched_keys
 from retable.replay.table.folding import of_other_parts, standing_rows
-from retable.replay.table.hold_rules import touched_from
+from retable.replay.table.hold_rules import schema_hold, touched_from
 from retable.replay.table.replace import EventsMissed, first_failure, is_below, replace_bag, replace_keys
 from retable.replay.tasks.doubts import may_be_spelled_otherwise, rows_by_place
 from retable.replay.tasks.halves import Met
 from retable.replay.tasks.others import Others, event_hashes
 from retable.replay.tasks.task_rows import Plain, RangeRows, ReaderFacts, events_of, left_in_parts, not_read
+from retable.schema_history.history import Hold
 
 Failure = NotParted | NotHere | EventsMissed | TableError
 
@@ -50,7 +43,8 @@ class TaskOutcome:
     `gone` (keys to delete) and `rows` (new rows) are names in the exchange, with the numbers of rows. `doubts` are
     names in the exchange of hashes that must be compared with those of other tasks, by check. `edges` has the lowest
     and highest deleted key. `debts` are deletes of rows that were never inserted, in a table without a key. `places`
-    are the Kafka partitions, each with a source epoch, from which the task read events of other windows.
+    are the Kafka partitions, each with a source epoch, from which the task read events of other windows. `cast` is the
+    hold at the first type change that loses part of a value; with it, the rest of the result does not count.
     """
 
     folded: Folded = field(default_factory=Folded)
@@ -61,10 +55,17 @@ class TaskOutcome:
     debts: int = 0
     edges: pa.Table | None = None
     places: set[tuple[str | None, int]] = field(default_factory=set)
+    cast: Hold | None = None
 
     def names(self) -> set[str]:
         """Return all names under which the task wrote to the exchange."""
         return {*self.gone, *self.rows, *self.doubts.values()}
+
+
+def first_cast(casts: Iterable[Hold | None]) -> Hold | None:
+    """Return the hold with the lowest position of some holds of type changes; None if there is none."""
+    found = [hold for hold in casts if hold is not None]
+    return min(found, key=lambda hold: (hold.position or LOWEST, hold.reason), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,8 +197,11 @@ class FoldTask:
     def _compared(
         self, mine: KeyShare, reader: TableReader, outcome: TaskOutcome, touched: list[pa.Table]
     ) -> Iterator[VectorizedRows]:
+        outcome.cast = first_cast([outcome.cast, self._cast(mine, reader)])
         folded = mine.fold(reader, self.bounds)
         touched.append(touched_keys(folded, reader))
+        if outcome.cast is not None:
+            return
         if folded.hold is not None:
             by, before = folded.stopped_by, outcome.folded.stopped_by
             if before is None or (by is not None and by.arrival < before.arrival):
@@ -220,6 +224,12 @@ class FoldTask:
         outcome.debts += replacement.debts
         gone = to_keys(replacement.deletes, key_of(reader))
         yield VectorizedRows(gone, to_table(replacement.rows, columns_of(reader), self.with_part))
+
+    def _cast(self, mine: KeyShare, reader: TableReader) -> Hold | None:
+        try:
+            return mine.cast_hold(reader)
+        except TableError as error:
+            return schema_hold(reader.history, error)
 
     def _leave(self, outcome: TaskOutcome, changes: VectorizedRows) -> None:
         outcome.rows, outcome.gone = self._put(changes.rows), self._put(changes.keys)

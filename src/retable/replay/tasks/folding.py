@@ -11,13 +11,14 @@ import pyarrow as pa
 from retable.errors import BehindHorizon, TableError
 from retable.fold.fold import Folded
 from retable.fold.images import TableReader
-from retable.gold.store import Exchange, RowStore
+from retable.gold.store import Exchange, NotHere, RowStore
 from retable.model.row_event import RowEvent
 from retable.model.sequence import LOWEST, Sequence, parse_sequence
 from retable.replay.batch.ranges import BYTES_AT_ONCE, KeyRanges, ranges_of
 from retable.replay.batch.row_batch import RemoteRows, Stretch, in_pieces
+from retable.replay.events.key_share import NotParted, SpelledTwice
 from retable.replay.events.related import late_events, other_halves
-from retable.replay.events.shares import EVENTS_AT_ONCE, NotParted, SpelledTwice, are_hashed
+from retable.replay.events.shares import EVENTS_AT_ONCE, are_hashed
 from retable.replay.table.folding import Outcome, Round
 from retable.replay.table.hold_rules import lifted_from, ordering_hold_at
 from retable.replay.table.horizon import check_key, retention_floor
@@ -25,12 +26,13 @@ from retable.replay.table.next_state import is_emptied
 from retable.replay.table.replace import EventsMissed, first_failure
 from retable.replay.table.table_replay import Change, LeftRows, TableReplay
 from retable.replay.tasks.doubts import have_twice
-from retable.replay.tasks.fold_task import FoldTask, TaskOutcome
+from retable.replay.tasks.fold_task import FoldTask, TaskOutcome, first_cast
 from retable.replay.tasks.halves import Met, meet
 from retable.replay.tasks.links import with_links
 from retable.replay.tasks.others import AreKeyedSo, Others
 from retable.replay.tasks.spread import SpreadTask
 from retable.replay.tasks.task_rows import InSilver, Plain, RangeRows, ReaderFacts, Spread
+from retable.schema_history.history import TableHistory
 from retable.schema_history.policies import casts_of
 from retable.schema_history.shards.parts import shard_of, source_part
 
@@ -56,7 +58,7 @@ def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
 def _check_apart(work: TableReplay, reader: TableReader) -> None:
     """Raise NotParted if the result of a key depends on more than the events of this key and gold's row."""
     first = min(event.sequence for event in work.events)
-    if _is_changed_from(reader, first):
+    if _is_rekeyed_from(reader, first) or (reader.history.shards and _is_cast_from(reader, first)):
         raise NotParted
     if (floor := retention_floor(work.state, reader.history)) is None or work.state is None:
         return
@@ -68,12 +70,19 @@ def _check_apart(work: TableReplay, reader: TableReader) -> None:
         raise NotParted from error
 
 
-def _is_changed_from(reader: TableReader, position: Sequence) -> bool:
-    """Return whether a statement at or after a position changes the key, or a type so that values must be checked."""
-    histories = [reader.history, *(history for _, history in reader.history.parts())]
-    columns = [column for history in histories for epoch in history.epochs for column in epoch.columns]
-    rekeyed = (at for history in histories for at in history.rekeyed)
-    return any(position <= at for at in (*rekeyed, *(at for at, _ in casts_of(columns))))
+def _is_rekeyed_from(reader: TableReader, position: Sequence) -> bool:
+    """Return whether a statement at or after a position changes the key."""
+    return any(position <= at for history in _histories(reader) for at in history.rekeyed)
+
+
+def _is_cast_from(reader: TableReader, position: Sequence) -> bool:
+    """Return whether a statement at or after a position changes a type so that values must be checked."""
+    columns = [column for history in _histories(reader) for epoch in history.epochs for column in epoch.columns]
+    return any(position <= at for at, _ in casts_of(columns))
+
+
+def _histories(reader: TableReader) -> list[TableHistory]:
+    return [reader.history, *(history for _, history in reader.history.parts())]
 
 
 def _sources(work: TableReplay) -> list[RemoteRows]:
@@ -100,7 +109,7 @@ def _others(
     of_parts, floor = any(each.is_partial for each in _sources(work)), retention_floor(work.state, reader.history)
     if of_parts:
         since = LOWEST
-    if _is_changed_from(reader, since) or (of_parts and floor is not None):
+    if _is_rekeyed_from(reader, since) or _is_cast_from(reader, since) or (of_parts and floor is not None):
         raise NotParted
     until = work.windows[work.horizon]
     windows = [name for name in work.others if name <= until]
@@ -167,7 +176,7 @@ def _fold(of: Round, foldings: "Seq[_Folding]", rows: Seq[RangeRows], left: set[
     of_each = [(folding, [*islice(rest, len(mine))]) for folding, mine in zip(foldings, tasks, strict=True)]
     if any(folding.have_twice(mine, "keys") for folding, mine in of_each):
         raise SpelledTwice
-    if any(each.failure is not None or each.folded.hold is not None for each in found):
+    if any(each.failure is not None or each.folded.hold is not None or each.cast is not None for each in found):
         return found
     if any(folding.have_twice(mine, "places") for folding, mine in of_each):
         raise NotParted
@@ -302,6 +311,11 @@ def _joined(of: Round, evolved: Change, exchange: Exchange, found: Seq[TaskOutco
     outcome = Outcome(folded=Folded(), evolved=evolved)
     if ordering_hold_at(of.work, of.reader.history, {place for each in found for place in each.places}) is not None:
         raise NotParted
+    outcome.hold = first_cast(each.cast for each in found)
+    if outcome.hold is not None:
+        if any(isinstance(each.failure, NotParted | NotHere) for each in found):
+            raise NotParted
+        return outcome
     for each in found:
         if each.folded.hold is not None:
             outcome.stop(each.folded, [])

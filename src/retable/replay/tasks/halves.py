@@ -16,7 +16,7 @@ from retable.replay.batch.half_rows import foreign_halves, lack_other_half, pair
 from retable.replay.batch.ranges import KeyRanges, range_numbers
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of
-from retable.replay.events.shares import NotParted
+from retable.replay.events.key_share import NotParted
 from retable.replay.tasks.others import event_hashes
 from retable.replay.tasks.task_rows import Plain, RangeRows, events_of, left_in_parts, not_read
 

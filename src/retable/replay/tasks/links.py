@@ -16,7 +16,7 @@ from retable.replay.batch.row_batch import Stretch, in_pieces, read_stretches
 from retable.replay.batch.row_kinds import Hashes, leave_partly
 from retable.replay.batch.silver_rows import ROW_COLUMNS
 from retable.replay.batch.vectorized import hashes_of
-from retable.replay.events.shares import NotParted
+from retable.replay.events.key_share import NotParted
 
 _LOOKS_AT = {"key_hash", "old_key_hash", "partial_after", "sequence"}
 _MOST = 100_000

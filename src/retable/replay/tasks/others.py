@@ -16,7 +16,8 @@ from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_batch import EACH_FILE, above, ends_of, to_events, up_to
 from retable.replay.batch.row_kinds import Flags, Hashes, have_keys
 from retable.replay.batch.silver_rows import ROW_COLUMNS, sequence_of
-from retable.replay.events.shares import NotParted, speak_of
+from retable.replay.events.key_share import NotParted
+from retable.replay.events.shares import speak_of
 from retable.schema_history.history import Claim
 
 _HASHES = ("key_hash", "old_key_hash")
