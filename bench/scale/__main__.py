@@ -37,9 +37,9 @@ from retable.land.spark import land_window
 from retable.ledger.lake.catalog import close_lake, open_lake, open_lake_to_read
 from retable.ledger.windows.recording import read_windows, record_windows
 from retable.replay.batch.ranges import BYTES_AT_ONCE
+from retable.replay.files.lake_rows import ROWS_HERE, ROWS_NEAR
 from retable.replay.spark import rebuild, replay
 from retable.replay.tasks.folding import ROWS_A_TASK
-from retable.replay.tasks.lake_rows import ROWS_HERE, ROWS_NEAR
 from retable.session import build_session
 from retable.settings.load import load_settings
 from retable.verify.bronze import against_bronze

@@ -13,11 +13,11 @@ from retable.gold.store import GoldTable
 from retable.model.message import RawMessage
 from retable.model.sequence import LOWEST
 from retable.replay.batch import row_batch
+from retable.replay.files.lake_rows import LakeRows, WindowSize
 from retable.replay.spark import SparkRows
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.table_replay import TableReplay
 from retable.replay.tasks.fold_task import FoldTask
-from retable.replay.tasks.lake_rows import LakeRows, WindowSize
 
 FIRST = [ddl(1, CREATE), *(insert(2 + n, id=str(n), v="1") for n in range(4))]
 PLAIN = [update(10 + n, id=str(n), v="2") for n in range(4)]

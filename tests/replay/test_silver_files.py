@@ -24,8 +24,8 @@ from retable.ledger.lake.tables import SILVER
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.batch.silver_rows import ROW_COLUMNS, table_name
-from retable.replay.tasks.row_choice import NAME, OfKeys
-from retable.replay.tasks.silver_files import SilverFiles
+from retable.replay.files.row_choice import NAME, OfKeys
+from retable.replay.files.silver_files import SilverFiles
 
 SCHEMA = pa.schema([SILVER.columns.field(name) for name in ROW_COLUMNS])
 TABLES = [TableName("a", None, "t"), TableName("a", "s", "t"), TableName("a", None, "u"), TableName("b", None, "t")]

@@ -29,10 +29,10 @@ from retable.ledger.retained import check_replayable
 from retable.ledger.rows import StageReport
 from retable.ledger.windows.recording import find_window
 from retable.model.sequence import Sequence
+from retable.replay.files.lake_rows import LakeRows, WindowSize
 from retable.replay.replayed import Replayed
 from retable.replay.report import RunRecord
 from retable.replay.run import Run
-from retable.replay.tasks.lake_rows import LakeRows, WindowSize
 from retable.schema_history.shards.parts import join_part
 from retable.session import build_session, ready_worker
 from retable.settings.load import CATALOG

@@ -18,9 +18,9 @@ from retable.ledger.lake.error_translation import explained
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.batch.silver_rows import ROW_COLUMNS, with_all_columns
+from retable.replay.files.row_choice import OfKeys, OtherTables
+from retable.replay.files.silver_files import SilverFiles
 from retable.replay.inputs.silver import of_kind, read_removals, read_times
-from retable.replay.tasks.row_choice import OfKeys, OtherTables
-from retable.replay.tasks.silver_files import SilverFiles
 
 ROWS_HERE = 100_000
 """A window with at most this number of rows is read at once in this process, and not by tasks."""

@@ -23,7 +23,7 @@ from retable.ledger.lake.tables import SILVER
 from retable.model.event import TableName
 from retable.replay.batch.row_kinds import Flags
 from retable.replay.batch.silver_rows import ROW_COLUMNS
-from retable.replay.tasks.row_choice import NAME, OfTable, OtherTables, RowChoice, group_ends
+from retable.replay.files.row_choice import NAME, OfTable, OtherTables, RowChoice, group_ends
 
 _FILES_AT_ONCE = 4
 """The number of files that are read at once. In memory, a file takes 64 MB or, if upkeep wrote it, up to 256 MB."""
