@@ -253,3 +253,16 @@ def test_a_partial_image_of_a_deleted_row_holds_the_table() -> None:
     folded = fold_keys([gone, change], lambda each: read(each)._replace(row=each.after and ("a", ABSENT)), FREE)
     assert folded.hold is not None
     assert (folded.hold.code, folded.hold.position) == ("ROW_MISSING", change.sequence)
+
+
+@given(
+    st.permutations([("INSERT", None, "a=1", 1), ("UPDATE", "a=1", "b=1", 5), ("READ", None, "b=1", 5)]), st.booleans()
+)
+def test_a_full_load_at_the_position_of_a_move_does_not_keep_the_old_key(
+    told: list[tuple[str, str | None, str, int]], has_insert: bool
+) -> None:
+    events = [event(place, op, old, new, ordinal=at) for at, (op, old, new, place) in enumerate(told)]
+    folded = fold_keys([each for each in events if has_insert or each.op != "INSERT"], read, FREE)
+    assert live(folded) == {"b=1"}
+    assert folded.touched == {("a",), ("b",)}
+    assert sum(folded.verdicts.values()) == 2 + has_insert

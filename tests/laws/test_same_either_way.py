@@ -1,7 +1,11 @@
 """Tables that come out the same however the log is cut, and whichever way its rows are folded."""
 
+import json
+from itertools import permutations
+
 import pytest
 
+from formats.debezium_messages import SOURCE, message, payload
 from formats.events import canal
 from laws.world import Gold, World, make_settings
 from retable.model.message import RawMessage
@@ -106,3 +110,24 @@ def test_a_late_row_of_a_key_that_is_written_in_another_way_does_not_win() -> No
     newer = row(4, "UPDATE", ["id"], DECIMALS, id="1.00", v="4")
     late = row(3, "UPDATE", ["id"], DECIMALS, id="1.0", v="3")
     assert run([first, [newer], [late]])[0] == run([[*first, late, newer]])[0]
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3))])
+@pytest.mark.parametrize("cut", range(3))
+def test_a_full_load_at_the_position_of_a_move_leaves_no_row_of_the_old_key(order: list[int], cut: int) -> None:
+    one, two = {"id": 1, "c": "x"}, {"id": 2, "c": "x"}
+    inserted, moved, loaded = (
+        ("c", None, one, 100, "false"),
+        ("u", one, two, 500, "false"),
+        ("r", None, two, 500, "true"),
+    )
+    messages = []
+    for offset, at in enumerate(order):
+        op, before, after, place, snapshot = (inserted, moved, loaded)[at]
+        content = payload(op, before, after, {**SOURCE, "pos": place, "snapshot": snapshot})
+        messages.append(message(content, {"id": after["id"]}, offset=offset))
+    windows = [messages[:cut], messages[cut:]]
+    settings = make_settings("debezium_json")
+    assert run(windows, settings) == run(windows, settings, plainly=False)
+    (table,) = run(windows, settings)[0].values()
+    assert [json.loads(row)["id"] for row in table.rows] == ["2"]

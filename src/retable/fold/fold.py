@@ -48,11 +48,11 @@ class RowAction(NamedTuple):
 class Winner:
     """The last state of a key: its row, or None for a tombstone (a deleted key).
 
-    No event has the ABSENT columns of `row`: their values are in gold's row with the key `base`. `leaving_row` returns
-    the row that changed from this key to another key, if the key had no folded state before. `moved` is True if the row
-    had another key before. `over_another` is True if a moved row replaced an existing row of its new key, as can happen
-    within one statement. `may_be_over` is True if no earlier event of the new key was folded, so only gold shows
-    whether the moved row replaced another row. The tombstone of such a row keeps this flag.
+    Values of the ABSENT columns of `row` are in gold's row with the key `base`. The other fields are about updates that
+    move a row to another key. For the old key, `leaving_row` returns the row that left, if the fold had no state of the
+    key before. For the new key, `moved` is True. `over_another` is True if the moved row replaced another row of the
+    fold, as can happen within one statement. `may_be_over` is True if the fold had no state of the new key, so only
+    gold shows whether a row was replaced. If the moved row leaves this key later, the tombstone keeps `may_be_over`.
     """
 
     sequence: Sequence
@@ -65,7 +65,7 @@ class Winner:
     may_be_over: bool = False
 
     def took_another(self, row: Values) -> bool:
-        """Return whether this may be the tombstone of another row than gold's `row`, which is older than all events."""
+        """Return whether the key is deleted, but the row that left it may not be `row`, gold's row of the key."""
         return self.row is None and (self.may_be_over or _is_another(self.leaving_row, row))
 
     def over(self, standing: Values) -> "Winner":
@@ -89,10 +89,10 @@ class Folded:
     """The result of a fold.
 
     `winners` has the last state of each key. For a table without a key, `counts` has inserts minus deletes of each row,
-    and `latest` its last change. `verdicts` counts events (RowEvent.counted) by window number and verdict, such as
-    `applied`. If an update came as two messages (halves), `pending` has halves without the other half, and `settled`
-    the complete pairs. `touched` has the keys (or rows) that gold may have to change: those of counted events and of
-    their other halves. `hold` is the stop of the table at a statement, or at the row `stopped_by`.
+    and `latest` its last change. `verdicts` has, by window number and verdict such as `applied`, the number of events
+    whose field `counted` is True. If an update came as two messages (halves), `pending` has halves that came alone, and
+    `settled` the complete pairs. `touched` has the keys (or rows) that may change in gold, mainly those of counted
+    events. If the table must stop, `hold` says where and why. If it stops at a row, this is `stopped_by`.
     """
 
     winners: dict[Key, Winner] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class Bounds:
     shard_truncations: Mapping[str, Sequence] = field(default_factory=dict)
 
     def verdict(self, event: RowEvent) -> str | None:
-        """Return why a row does not count: `held`, `excluded` or `voided`; None if it counts."""
+        """Return why a row does not count: `held`, `excluded` (skipped) or `voided` (truncated). None if it counts."""
         if self.hold is not None and self._is_held(event, self.hold):
             return "held"
         if self.skipped and self._is_skipped(event):
@@ -165,18 +165,18 @@ def fold_keys(
 ) -> Folded:
     """Reduce events to the last state of each key. If there is an earlier fold `over`, add the events to it.
 
-    The effect of an event depends on the state of its key, in the order of the source:
+    `read` returns what an event does, `bounds` says which events count. The effect depends on the key's present state:
 
     | event | key not seen yet | key has a row | key has a tombstone |
     |---|---|---|---|
     | insert, read, or update to this key | new row | new row | new row |
     | partial image | new columns over gold's row (`base`) | new columns over the row | hold ROW_MISSING |
     | delete, or update to another key | tombstone | tombstone | tombstone |
-    | sequence and partition of the last event | | duplicate, no effect | duplicate, no effect |
+    | same sequence and partition as the key's last event | | duplicate, no effect | duplicate, no effect |
     | another partition, if sequences do not compare | | hold ORDER_UNDEFINED | hold ORDER_UNDEFINED |
 
     An update of a key removes the row of the old key and adds a row of the new key at one sequence. If one statement
-    swaps keys, a row can get a key before the earlier row of this key leaves it. Then the new row of the key stays.
+    swaps the keys 1 and 2, row 1 can become row 2 before the old row 2 leaves. Then the new row 2 stays.
     """
     folded = over or Folded()
     owner: dict[Key, RowEvent] = {}
@@ -184,15 +184,18 @@ def fold_keys(
     halved: dict[Pair, tuple[Key, Winner | None]] = {}
     for event, action, touches in _whole(_readable(events, read, bounds, folded), folded):
         last = action.key if action.key is not None else action.gone
-        if last is not None and _is_again(event, folded.winners.get(last)):
+        is_again = last is not None and _is_again(event, folded.winners.get(last))
+        if is_again:
             folded.verdicts[event.ordinal, "duplicate"] += event.counted
-            if touches:
-                folded.touched |= {key for key in (action.gone, action.key) if key is not None}
-            continue
+            # A full load can show the row of a new key at the same sequence, and not that the row left the old key.
+            is_loaded = last in owner and owner[last].op == "READ"
+            if action.gone is None or not is_loaded or _is_again(event, folded.winners.get(action.gone)):
+                folded.touched |= {key for key in (action.gone, last) if touches and key in folded.winners}
+                continue
         coming = Winner(sequence=event.sequence, part=event.part, row=action.row)
         if event.half == "before" and action.gone is not None:
             halved[event.pair] = (action.gone, folded.winners.get(action.gone))
-        if action.row is not None and ABSENT in action.row and last is not None:
+        if action.row is not None and ABSENT in action.row and last is not None and not is_again:
             found = action.gone if action.gone is not None else last
             whence = halved.get(event.pair) or (found, folded.winners.get(found))
             # A partial row includes values of the row before it, so it touches gold if that row does.
@@ -209,7 +212,7 @@ def fold_keys(
             sequence=event.sequence, part=event.part, row=None, leaving_row=None if seen else action.leaving_row
         )
         for key, winner, key_hash in ((action.gone, gone, event.left_hash), (action.key, coming, event.key_hash)):
-            if key is None or key_hash in event.apart:
+            if key is None or key_hash in event.apart or (is_again and key == last):
                 continue
             before = folded.winners.get(key)
             if before is not None and not follows(event.part, event.sequence, before.part, before.sequence):
@@ -232,7 +235,7 @@ def fold_keys(
                 winner = replace(coming, moved=True, over_another=lives, may_be_over=before is None)
             folded.winners[key] = winner
             owner[key] = event
-        if event.counted and last is not None:
+        if event.counted and last is not None and not is_again:
             applied.append((event, last))
     _count_applied(folded, applied, owner)
     bases = {folded.winners[key].base for key in folded.touched}
@@ -277,8 +280,8 @@ def fold_bag(
 ) -> Folded:
     """Count equal rows of a table without a key: inserts minus deletes. The count can be negative.
 
-    If two events have the same sequence, the second one is a redelivery. Rows of a full load are an exception, because
-    they may all have the same sequence. `over` is an earlier fold to which the events are added.
+    `read` returns what an event does, `bounds` says which events count, and `over` is an earlier fold to add them to. A
+    second event with the same sequence is a redelivery, except in a full load, whose rows may share one sequence.
     """
     folded = over or Folded()
     last: RowEvent | None = None
