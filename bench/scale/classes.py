@@ -86,8 +86,8 @@ def _plain(rows: int) -> Made:
     return Made([_text(statement(create(), 1)), partial(_tell, changes)], table)
 
 
-def _tell(changes: Changes, first: int = _START) -> Iterator[Message]:
-    return map(Message, dataworks(changes, _positions(len(changes), first), whole))
+def _tell(changes: Changes, first: int = _START, keys: tuple[str, ...] = ("id",)) -> Iterator[Message]:
+    return map(Message, dataworks(changes, _positions(len(changes), first), whole, keys=keys))
 
 
 def _moves(rows: int) -> Made:
@@ -122,15 +122,15 @@ def _add_column(rows: int) -> Made:
     return Made([_text(statement(create(columns=COLUMNS - 1), 1)), told], table, since=1)
 
 
-def _retype(rows: int) -> Made:
-    """The second measured window has a statement that Iceberg cannot apply to the rows, and one row."""
+def _rewrite(what: str, keys: tuple[str, ...], rows: int) -> Made:
+    """The second measured window has a statement that Iceberg cannot apply to the rows, and one row with these keys."""
     table = Table()
     changes, last = _all(table, rows), table.load(1)
     then = _START + len(changes)
-    alter = statement(f"ALTER TABLE `{TABLE}` MODIFY COLUMN `c2` DECIMAL(16,4)", then)
+    alter = statement(f"ALTER TABLE `{TABLE}` {what}", then)
 
     def told() -> Iterator[Message]:
-        return chain([Message(alter)], _tell(last, then + 1))
+        return chain([Message(alter)], _tell(last, then + 1, keys))
 
     return Made([_text(statement(create(), 1)), partial(_tell, changes), told], table)
 
@@ -151,7 +151,7 @@ def _no_key(rows: int) -> Made:
     changes = _all(table, rows)
 
     def told() -> Iterator[Message]:
-        return map(Message, dataworks(changes, _positions(len(changes)), whole, has_key=False))
+        return map(Message, dataworks(changes, _positions(len(changes)), whole, keys=()))
 
     return Made([_text(statement(create(has_key=False), 1)), told], table)
 
@@ -254,7 +254,14 @@ _AS_SHAREPLEX = 'database = "shop"\n' + _KEYS.format("shop.SHOP.t")
 CLASSES: dict[str, Class] = {
     "plain": Class("inserts, updates and deletes of whole rows", _plain),
     "add_column": Class("one ADD COLUMN between them", _add_column),
-    "retype": Class("a column takes another type, so that all rows are written again", _retype),
+    "retype": Class(
+        "a column takes another type, so that all rows are written again",
+        partial(_rewrite, "MODIFY COLUMN `c2` DECIMAL(16,4)", ("id",)),
+    ),
+    "rekey": Class(
+        "the primary key changes, so that all rows are written again",
+        partial(_rewrite, "DROP PRIMARY KEY, ADD PRIMARY KEY (`c1`, `id`)", ("c1", "id")),
+    ),
     "partitions": Class("a topic of four partitions, each with an order of its own", _partitions, "canal_json"),
     "no_key": Class("a table without a key", _no_key),
     "late": Class("one change in a hundred comes late, over 24 windows", _late),

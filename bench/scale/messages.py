@@ -92,14 +92,13 @@ def dataworks(
     positions: Keys,
     spell: Spell,
     columns: int = COLUMNS,
-    has_key: bool = True,
+    keys: tuple[str, ...] = ("id",),
     wire: str = "LONG",
     table: str = TABLE,
 ) -> Iterator[str]:
     """Yield changes as DataWorks writes them, each in one message. A delete writes its key as the next version does."""
     types = [{"name": name(at), "type": _WIRE[kind(at)] if at else wire} for at in range(columns)]
     source = {"dbType": "MySQL", "dbName": "shop", "tableName": table}
-    keys = ["id"] if has_key else []
     schema = msgspec.json.encode({"dataColumn": types, "primaryKey": keys, "source": source}).decode()
     goes = np.where(changes.after == GONE, changes.before + 1, changes.before)
     old = images(changes.ids, changes.before, spell, columns, spelling=goes)

@@ -66,7 +66,7 @@ def test_shares_of_keys_come_to_what_all_keys_come_to_at_once(data: st.DataObjec
 @LAW
 @given(st.data())
 def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
-    story = data.draw(stories((*SUPPORTED, *HELD_KINDS)))
+    story = data.draw(stories((*SUPPORTED, *HELD_KINDS, *data.draw(st.sampled_from([(), ("change_primary_key",)])))))
     in_order = st.just(list(range(len(story.world().names))))
     order = data.draw(st.one_of(orders(story), in_order))
     found = []

@@ -47,7 +47,7 @@ def ddl(place: int, text: str) -> RawMessage:
 
 
 def change(place: int, types: dict[str, str], after: object, before: object = None, key: str = "id") -> RawMessage:
-    op = "INSERT" if before is None else "UPDATE"
+    op = "INSERT" if before is None else "DELETE" if after is None else "UPDATE"
     return streamx(types, keys=key.split(), sequenceId=str(place), op=op, before=before, after=after)
 
 

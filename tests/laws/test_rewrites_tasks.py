@@ -185,3 +185,77 @@ def test_a_rebuild_looks_at_the_values_below_a_change_of_type_by_tasks(most: int
     one, other = both_ways(rows, start, then)
     assert_alike(one, other)
     assert (other.gold()["gold_shop.t"].hold is None) == (most == 99)
+
+
+PAIR = {"id": "LONG", "k": "LONG", "v": "LONG"}
+REKEYED = "alter table t drop primary key, add primary key (k)"
+
+
+def keyed(place: int, ident: int, k: int | None, v: int, key: str = "id", before: object = None) -> RawMessage:
+    return change(place, PAIR, {"id": ident, "k": k, "v": v}, before=before, key=key)
+
+
+def pairs(*ks: int | None) -> Callable[[], World]:
+    """Return what makes a world whose table has rows with these `k`, and the key `id`."""
+
+    def start() -> World:
+        world = World(make_settings("streamx_json"))
+        create = ddl(1, "create table t (id int primary key, k int, v int)")
+        world.replay(world.deliver([create, *(keyed(2 + at, at, k, at) for at, k in enumerate(ks))]))
+        return world
+
+    return start
+
+
+def rekeyed(world: World, *more: RawMessage) -> None:
+    moved = keyed(31, 7, 50, 7, "k", before={"id": 7, "k": 40, "v": 7})
+    world.replay(world.deliver([*more, ddl(20, REKEYED), keyed(30, 7, 40, 7, "k"), moved]))
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_table_takes_another_key_by_tasks(rows: int) -> None:
+    def then(world: World) -> None:
+        gone = change(12, PAIR, None, before={"id": 2, "k": 2, "v": 2})
+        left = keyed(13, 9, 1, 5, before={"id": 1, "k": 1, "v": 1})
+        again = keyed(33, 9, 1, 6, "k", before={"id": 9, "k": 1, "v": 5})
+        rekeyed(world, gone, left, again)
+
+    one, other = both_ways(rows, pairs(3, 1, 2, 0), then)
+    assert_alike(one, other)
+    table = other.gold()["gold_shop.t"]
+    assert table.hold is None
+    assert sorted(msgspec.json.decode(row)["k"] for row in table.rows) == [0, 1, 3, 50]
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize(("ks", "why"), [((3, 1, 3, 0), "two rows have"), ((3, None, 2, 0), "a row has a null")])
+def test_rows_that_the_new_key_does_not_tell_apart_hold_the_table(
+    ks: tuple[int | None, ...], why: str, rows: int
+) -> None:
+    one, other = both_ways(rows, pairs(*ks), rekeyed)
+    assert_alike(one, other)
+    hold = other.states()["gold_shop.t"].hold
+    assert hold is not None
+    assert (hold.code, why in hold.reason) == ("KEY_CLASH", True)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize(
+    "changes", [[REKEYED], ["alter table t drop primary key", "alter table t add primary key (k)"]]
+)
+def test_a_rebuild_goes_through_all_keys_by_tasks(changes: list[str], rows: int) -> None:
+    def start() -> World:
+        world = pairs(3, 1, 2, 0)()
+        statements = [ddl(20 + 2 * at, text) for at, text in enumerate(changes)]
+        between = [keyed(21, 5, 5, 5, "")] if len(changes) > 1 else []
+        gone = change(32, PAIR, None, before={"id": 0, "k": 3, "v": 0}, key="k")
+        world.replay(world.deliver([*statements, *between, keyed(30, 7, 40, 7, "k"), gone]))
+        return world
+
+    def then(world: World) -> None:
+        world.rebuild("gold_shop.t")
+
+    one, other = both_ways(rows, start, then)
+    assert_alike(one, other)
+    table = other.gold()["gold_shop.t"]
+    assert (table.hold, len(table.rows)) == (None, 4 + (len(changes) > 1))

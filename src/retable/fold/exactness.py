@@ -6,7 +6,7 @@ from dataclasses import replace
 from retable.fold.casts import Inexact
 from retable.fold.fold import Bounds, Folded, Values
 from retable.fold.images import TableReader
-from retable.fold.key_changes import FormerKey, KeyChange, fold_key_changes, key_changes_of
+from retable.fold.key_changes import KeyChange, fold_key_changes, former_key, key_changes_of
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.schema_history.history import Epoch, Hold, TableHistory
@@ -31,13 +31,13 @@ def cast_hold(
     """
     events = list(events)
     lived = [key_change for key_change in key_changes if any(event.sequence <= key_change.end for event in events)]
-    keyed = keyed_cast(history, reader.keys, map(_former, lived))
+    keyed = keyed_cast(history, reader.keys, map(former_key, lived))
     if keyed is not None:
         history = history.until(keyed)
 
     def standing(at: Sequence, older: list[RowEvent]) -> Iterable[Values]:
         keyed = next((key_change.reader for key_change in key_changes if key_change.end >= at), reader)
-        former = [_former(key_change) for key_change in key_changes if key_change.end < at]
+        former = [former_key(key_change) for key_change in key_changes if key_change.end < at]
         then, bounds = reader_at(at, history, keyed)
         return rows_of(fold_key_changes(older, key_changes_of(former, then), then, bounds))
 
@@ -88,10 +88,6 @@ def _key_at(keyed: TableReader, epoch: Epoch) -> tuple[str, ...]:
     names = {column.id: column.name for column in epoch.columns}
     key = [names.get(keyed.columns[at].id) for at in keyed.key_columns]
     return tuple(name for name in key if name is not None) if None not in key else ()
-
-
-def _former(key_change: KeyChange) -> FormerKey:
-    return FormerKey(key_change.end, tuple(key_change.reader.columns[at] for at in key_change.reader.key_columns))
 
 
 def _changed(rows: Iterable[Values], at: Sequence) -> Inexact | None:

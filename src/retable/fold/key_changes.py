@@ -1,12 +1,11 @@
 """Fold tables whose primary key changed: find the last row of each former key, then give these rows the new key."""
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from retable.fold.fold import ABSENT, REMEDY_REBUILD, Bounds, Folded, Winner, fold_bag, fold_keys
+from retable.fold.fold import ABSENT, REMEDY_REBUILD, Bounds, Folded, Key, Winner, fold_bag, fold_keys
 from retable.fold.images import TableReader
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
@@ -28,14 +27,18 @@ class KeyChange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Carried:
-    """A row that exists when the key changes. `touched` is True if counted events changed it."""
+class CarriedRow:
+    """A row that exists when the key changes, with the next `key` (or the whole row, if there is no key any more).
 
+    `touched` is True if counted events changed it.
+    """
+
+    key: Key
     winner: Winner
     touched: bool
 
 
-class _NotKeyed(Exception):
+class NotKeyed(Exception):
     """Existing rows cannot get the next key: a row has no value in a key column, or two rows have the same key."""
 
     def __init__(self, code: str, reason: str) -> None:
@@ -55,6 +58,11 @@ def key_changes_of(former: Iterable[FormerKey], reader: TableReader) -> list[Key
     gone = {column.id: column for key in former for column in key.columns if column.id not in here}
     columns = (*final, *gone.values())
     return [KeyChange(key.end, _reader(reader, key.columns, columns)) for key in former]
+
+
+def former_key(change: KeyChange) -> FormerKey:
+    """Return the key that a table had before it changed."""
+    return FormerKey(change.end, tuple(change.reader.columns[at] for at in change.reader.key_columns))
 
 
 def _reader(like: TableReader, key: tuple[Column, ...], columns: tuple[Column, ...]) -> TableReader:
@@ -88,11 +96,13 @@ def fold_key_changes(events: Iterable[RowEvent], former: Seq[KeyChange], reader:
         if folded.hold is not None:
             return folded
         following = former[number + 1].reader if number + 1 < len(former) else reader
+        anew = Folded(verdicts=folded.verdicts, rejects=folded.rejects, pending=folded.pending, settled=folded.settled)
         try:
-            folded = _keyed_anew(folded, key_change.reader, following)
-        except _NotKeyed as clash:
-            folded.hold = _held_at(reader.history, key_change.end, clash)
+            carry(with_next_key(folded, key_change.reader, following), following, anew)
+        except NotKeyed as clash:
+            folded.hold = keyed_hold(reader.history, key_change.end, clash)
             return folded
+        folded = anew
     return _fold(ordered, reader, bounds, folded)
 
 
@@ -100,45 +110,54 @@ def _fold(events: Iterable[RowEvent], reader: TableReader, bounds: Bounds, folde
     return (fold_keys if reader.keys else fold_bag)(events, reader.read, bounds, folded)
 
 
-def _keyed_anew(folded: Folded, before: TableReader, after: TableReader) -> Folded:
-    """Return the existing rows by the next key. The verdicts and rejects stay. Raise _NotKeyed if this fails."""
-    anew = Folded(verdicts=folded.verdicts, rejects=folded.rejects, pending=folded.pending, settled=folded.settled)
-    counts: Counter[tuple[object, ...]] = Counter()
-    for carried in _living(folded, before):
-        row = (carried.winner.row or ())[: len(after.columns)]
-        winner = Winner(sequence=carried.winner.sequence, part=carried.winner.part, row=row)
+def with_next_key(folded: Folded, before: TableReader, after: TableReader) -> Iterator[CarriedRow]:
+    """Yield the existing rows of a fold by the key of `before`, each with the key that it gets by `after`.
+
+    Raise NotKeyed if a row has no value in a column of the next key, or if no event has all columns of a row.
+    """
+    for winner, touched in _living(folded, before):
+        row = (winner.row or ())[: len(after.columns)]
         key = after.key_of(row) if after.keys else row
         if ABSENT in row:
-            raise _NotKeyed(
+            raise NotKeyed(
                 "ROW_MISSING",
                 f"updates contain only some columns of the row {row!r}, and no event contains the other columns",
             )
         if after.keys and None in key:
-            raise _NotKeyed("KEY_CLASH", f"a row has a null in the new key ({', '.join(after.keys)}): {row!r}")
-        if after.keys and key in anew.winners:
-            raise _NotKeyed("KEY_CLASH", f"two rows have the same new key ({', '.join(after.keys)}): {key!r}")
+            raise NotKeyed("KEY_CLASH", f"a row has a null in the new key ({', '.join(after.keys)}): {row!r}")
+        yield CarriedRow(key, Winner(sequence=winner.sequence, part=winner.part, row=row), touched)
+
+
+def carry(rows: Iterable[CarriedRow], after: TableReader, folded: Folded) -> None:
+    """Add rows with their next key to `folded`, as the rows that exist. `after` has this key.
+
+    Raise NotKeyed if two rows have the same key.
+    """
+    for each in rows:
+        if after.keys and each.key in folded.winners:
+            raise NotKeyed("KEY_CLASH", f"two rows have the same new key ({', '.join(after.keys)}): {each.key!r}")
         if after.keys:
-            anew.winners[key] = winner
+            folded.winners[each.key] = each.winner
         else:
-            counts[key] += 1
-            anew.latest[key] = max(winner, anew.latest.get(key, winner), key=lambda each: each.sequence)
-        if carried.touched:
-            anew.touched.add(key)
-    anew.counts.update(counts)
-    return anew
+            folded.counts[each.key] = folded.counts.get(each.key, 0) + 1
+            standing = folded.latest.get(each.key, each.winner)
+            folded.latest[each.key] = max(each.winner, standing, key=lambda winner: winner.sequence)
+        if each.touched:
+            folded.touched.add(each.key)
 
 
-def _living(folded: Folded, reader: TableReader) -> Iterable[_Carried]:
+def _living(folded: Folded, reader: TableReader) -> Iterator[tuple[Winner, bool]]:
     if reader.keys:
         for key, winner in folded.winners.items():
             if winner.row is not None:
-                yield _Carried(winner, key in folded.touched)
+                yield winner, key in folded.touched
         return
     for image, count in folded.counts.items():
         for _ in range(count):
-            yield _Carried(folded.latest[image], image in folded.touched)
+            yield folded.latest[image], image in folded.touched
 
 
-def _held_at(history: TableHistory, position: Sequence, clash: _NotKeyed) -> Hold:
+def keyed_hold(history: TableHistory, position: Sequence, clash: NotKeyed) -> Hold:
+    """Return the hold at the statement at `position`, which changed the key so that existing rows clash (`clash`)."""
     change = next(change for change in history.changes if change.position == position)
     return Hold(clash.code, clash.reason, position, change.part, change.statement, REMEDY_REBUILD)

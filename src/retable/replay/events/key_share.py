@@ -27,12 +27,14 @@ class KeyShare:
     """Some keys of a table: those for whose hashes `owns` returns True. Without a key, whole rows are used as keys.
 
     `events` are all events of these keys. An event that changes the key of a row is in the shares of both keys. It is
-    counted in the share of the new key. The share of the old key has its `RowEvent.arrival` in `foreign`.
+    counted in the share of the new key. The share of the old key has its `RowEvent.arrival` in `foreign`. `over` are
+    the rows that these keys have before the events; None if there are none.
     """
 
     events: list[RowEvent]
     foreign: frozenset[tuple[object, ...]]
     owns: Callable[[Hashes], Flags]
+    over: Folded | None = None
 
     def fold(self, reader: TableReader, bounds: Bounds) -> Folded:
         """Fold the events of this share, if `bounds` does not exclude them, to the last state of each key.
@@ -40,6 +42,12 @@ class KeyShare:
         Raise SpelledTwice if a key has two spellings (`1.5`, `1.50`), and this share has only one of their hashes.
         """
         return self._folded(reader, bounds)[0]
+
+    def fold_own(self, reader: TableReader, bounds: Bounds) -> Folded:
+        """Return what `fold` returns, without the last states of keys of other shares."""
+        folded, own = self._folded(reader, bounds)
+        folded.winners = {key: winner for key, winner in folded.winners.items() if key in own}
+        return folded
 
     def cast_hold(self, reader: TableReader) -> Hold | None:
         """Return the hold at the first type change that loses part of a value of the share's keys; else None.
@@ -51,9 +59,7 @@ class KeyShare:
             then, bounds = reader_at(at, reader.history, reader)
             if bool(then.keys) != bool(reader.keys):
                 raise NotParted
-            folded, own = replace(self, events=older)._folded(then, bounds)
-            folded.winners = {key: winner for key, winner in folded.winners.items() if key in own}
-            return rows_of(folded)
+            return rows_of(replace(self, events=older).fold_own(then, bounds))
 
         return inexact_hold(reader.history, self.events, standing)
 
@@ -81,9 +87,12 @@ class KeyShare:
                 )
             return action
 
-        folded = (fold_keys if reader.keys else fold_bag)(self.events, read, bounds)
+        before = set() if self.over is None else self.over.winners.keys() | self.over.counts.keys()
+        folded = (fold_keys if reader.keys else fold_bag)(self.events, read, bounds, self.over)
         are_own = self.owns(np.fromiter(hashes.values(), np.int64, len(hashes)))
         own = {key for key, is_own in zip(hashes, are_own.tolist(), strict=True) if is_own}
+        if self.over is not None:
+            own |= before
         for key, written in others.items():
             if {key in own, *self.owns(np.array([*written])).tolist()} == {True, False}:
                 raise SpelledTwice
@@ -95,15 +104,20 @@ class KeyShare:
 
 
 def share(
-    here: list[RowEvent], are_home: list[bool], more: list[RowEvent], owns: Callable[[Hashes], Flags]
+    here: list[RowEvent],
+    are_home: list[bool],
+    more: list[RowEvent],
+    owns: Callable[[Hashes], Flags],
+    over: Folded | None = None,
 ) -> KeyShare:
     """Return the share of the keys for whose hashes `owns` returns True, with the events `here` and `more`.
 
     `here` are events of the window. `are_home` says for each of them whether its new key is in the share. If not, its
     old key is. `more` are other events. Those that are counted are of the window, and their old key is in the share.
+    `over` are the rows that the keys have before the events.
     """
     guests = [event for event, home in zip(here, are_home, strict=True) if not home]
     guests += [event for event in more if event.counted]
     foreign = frozenset(event.arrival for event in guests)
     events = [event._replace(counted=False) if event.arrival in foreign else event for event in [*here, *more]]
-    return KeyShare(events, foreign, owns)
+    return KeyShare(events, foreign, owns, over)

@@ -50,10 +50,12 @@ from retable.replay.table.rewriting import (
     evolution_of,
     is_keyed_otherwise,
     rewritten_in_tasks,
+    takes_new_key,
 )
 from retable.replay.table.rounds import Basis, in_rounds
 from retable.replay.table.table_replay import Change, ReplayPlan, TableReplay, all_held
-from retable.replay.tasks.folding import check_in_tasks, fold_in_tasks
+from retable.replay.tasks.apart import check_in_tasks
+from retable.replay.tasks.folding import fold_in_tasks
 from retable.replay.tasks.task_rows import Alike, Plain
 from retable.schema_history.history import Hold
 from retable.schema_history.policies import keyed_cast
@@ -298,6 +300,8 @@ class Deciding:
         except TableError as error:
             return basis.below(work, schema_hold(history, error))
         complete = basis.complete or needs_all(work, reader, self._window)
+        if complete and takes_new_key(work, history):
+            raise RewriteNeeded("its primary key changed")
         found = gathered(complete, reader)
         if (clash := ordering_hold(work, history, found.sample)) is not None:
             return basis.below(work, clash)

@@ -145,6 +145,13 @@ def check_refused(work: TableReplay, folded: Folded) -> None:
         raise RewriteNeeded("some of its rows are rejected now, and were read differently before")
 
 
+def takes_new_key(work: TableReplay, history: TableHistory) -> bool:
+    """Return whether a statement that gold does not have yet changes the primary key, so all rows are written again."""
+    if work.has_all or work.state is None or work.keys_are_set or not history.rekeyed:
+        return False
+    return str(history.rekeyed[-1]) not in work.state.changes
+
+
 def is_keyed_otherwise(work: TableReplay, events: list[RowEvent], bounds: Bounds, changed: Sequence) -> bool:
     """Return whether gold's rows do not have the newest key yet, or some new rows are older than the newest key.
 

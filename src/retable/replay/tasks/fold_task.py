@@ -3,21 +3,21 @@
 The task writes the change to the exchange (files that pass rows between tasks).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from retable.errors import TableError
-from retable.fold.fold import Bounds, Folded
+from retable.fold.fold import Bounds
 from retable.fold.images import TableReader
 from retable.gold.evolve import Evolution
 from retable.gold.iceberg.locate_rows import edges_of
 from retable.gold.rows import to_keys, to_table
 from retable.gold.store import Exchange, KeyFinder, NotHere
 from retable.model.row_event import RowEvent, unpaired
-from retable.model.sequence import LOWEST, Sequence
+from retable.model.sequence import Sequence
 from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_kinds import Flags, Hashes
 from retable.replay.batch.typed_hashes import typed_hashes
@@ -30,42 +30,10 @@ from retable.replay.table.replace import EventsMissed, first_failure, is_below, 
 from retable.replay.tasks.doubts import may_be_spelled_otherwise, rows_by_place
 from retable.replay.tasks.halves import Met
 from retable.replay.tasks.others import Others, event_hashes
+from retable.replay.tasks.outcome import TaskOutcome, first_stop
+from retable.replay.tasks.stages import CarriedRows, of_range
 from retable.replay.tasks.task_rows import Plain, RangeRows, ReaderFacts, events_of, left_in_parts, not_read
 from retable.schema_history.history import Hold
-
-Failure = NotParted | NotHere | EventsMissed | TableError
-
-
-@dataclass(slots=True, kw_only=True)
-class TaskOutcome:
-    """The result of a task, for the driver. `folded` has the counts of its events and its hold; `failure` is its error.
-
-    `gone` (keys to delete) and `rows` (new rows) are names in the exchange, with the numbers of rows. `doubts` are
-    names in the exchange of hashes that must be compared with those of other tasks, by check. `edges` has the lowest
-    and highest deleted key. `debts` are deletes of rows that were never inserted, in a table without a key. `places`
-    are the Kafka partitions, each with a source epoch, from which the task read events of other windows. `cast` is the
-    hold at the first type change that loses part of a value; with it, the rest of the result does not count.
-    """
-
-    folded: Folded = field(default_factory=Folded)
-    failure: Failure | None = None
-    gone: dict[str, int] = field(default_factory=dict)
-    rows: dict[str, int] = field(default_factory=dict)
-    doubts: dict[str, str] = field(default_factory=dict)
-    debts: int = 0
-    edges: pa.Table | None = None
-    places: set[tuple[str | None, int]] = field(default_factory=set)
-    cast: Hold | None = None
-
-    def names(self) -> set[str]:
-        """Return all names under which the task wrote to the exchange."""
-        return {*self.gone, *self.rows, *self.doubts.values()}
-
-
-def first_cast(casts: Iterable[Hold | None]) -> Hold | None:
-    """Return the hold with the lowest position of some holds of type changes; None if there is none."""
-    found = [hold for hold in casts if hold is not None]
-    return min(found, key=lambda hold: (hold.position or LOWEST, hold.reason), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +61,7 @@ class FoldTask:
     met: Met
     owed: int | None
     since: Sequence | None
+    carried: CarriedRows | None = None
 
     def __call__(self) -> TaskOutcome:
         """Fold the ranges one by one, and write the changes to the exchange.
@@ -105,6 +74,7 @@ class FoldTask:
         rows = pa.concat_tables([own, *met])
         # If both halves of an update are in this task, a range already has its own half.
         is_met = np.arange(rows.num_rows) >= own.num_rows
+        before = None if self.carried is None else self.carried.read(self.ranges.part)
         try:
             parted = self._parted(rows, reader)
         except NotHere as failure:
@@ -112,13 +82,15 @@ class FoldTask:
         for ranges in self.ranges.each():
             mine = rows.filter(pa.array(ranges.speak_of(rows) & ~(is_met & ranges.owns(hashes_of(rows)))))
             joined = self.met.stories(ranges)
-            if not mine.num_rows and not joined:
+            over = None if before is None else of_range(before, ranges)
+            if not (mine.num_rows or joined or over):
                 continue
             try:
-                made += self._folded(mine, joined, parted, ranges, reader, outcome, touched)
+                made += self._folded(mine, joined, over, parted, ranges, reader, outcome, touched)
             except (NotParted, NotHere, EventsMissed, TableError) as failure:
                 outcome.failure = first_failure(outcome.failure, failure)
-        if outcome.folded.hold is None and outcome.failure is None and made:
+        is_stopped = outcome.folded.hold is not None or outcome.stop is not None
+        if not is_stopped and outcome.failure is None and made:
             self._leave(outcome, join_vectorized(made))
         if touched:
             self._doubt(outcome, reader, rows, pa.concat_tables(touched))
@@ -137,6 +109,7 @@ class FoldTask:
         self,
         rows: pa.Table,
         joined: list[RowEvent],
+        over: pa.Table | None,
         parted: Hashes,
         ranges: KeyRanges,
         reader: TableReader,
@@ -145,8 +118,8 @@ class FoldTask:
     ) -> Iterator[VectorizedRows]:
         """Fold the keys of a range, and add all keys of its events to `touched`.
 
-        `joined` are both halves of updates that have one half in this window and one half in another window. Keys with
-        a hash in `parted` are folded one by one.
+        `joined` are both halves of updates that have one half in this window and one half in another window. `over` are
+        carried rows. Keys with a hash in `parted` are folded one by one.
         """
         late, more = np.zeros(rows.num_rows, bool), list[RowEvent]()
         if self.others is not None:
@@ -158,7 +131,10 @@ class FoldTask:
                 more = self._more(rows, late, joined, ranges)
                 outcome.places |= {(event.part, event.sequence.epoch) for event in more}
         if self.plain is None or not rows.num_rows:
-            mine = share(self._events(rows), ranges.owns(hashes_of(rows)).tolist(), more, ranges.owns)
+            before = None
+            if self.carried is not None and over is not None:
+                before = self.carried.add_to(outcome, over, reader)
+            mine = share(self._events(rows), ranges.owns(hashes_of(rows)).tolist(), more, ranges.owns, before)
         else:
             late |= speak_of(rows, parted)
             vectorized = fold_vectorized(
@@ -179,7 +155,7 @@ class FoldTask:
             mine = share_of(rows, rest, self._events, more)
         if more and not unpaired(mine.events).keys() <= self.met.waiting_here():
             raise NotParted
-        if mine.events:
+        if mine.events or mine.over is not None:
             yield from self._compared(mine, reader, outcome, touched)
 
     def _more(self, rows: pa.Table, late: Flags, joined: list[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
@@ -197,15 +173,10 @@ class FoldTask:
     def _compared(
         self, mine: KeyShare, reader: TableReader, outcome: TaskOutcome, touched: list[pa.Table]
     ) -> Iterator[VectorizedRows]:
-        outcome.cast = first_cast([outcome.cast, self._cast(mine, reader)])
+        outcome.stop = first_stop([outcome.stop, self._cast(mine, reader)])
         folded = mine.fold(reader, self.bounds)
         touched.append(touched_keys(folded, reader))
-        if outcome.cast is not None:
-            return
-        if folded.hold is not None:
-            by, before = folded.stopped_by, outcome.folded.stopped_by
-            if before is None or (by is not None and by.arrival < before.arrival):
-                outcome.folded.hold, outcome.folded.stopped_by = folded.hold, by
+        if outcome.is_held_by(folded) or outcome.stop is not None:
             return
         # Other tasks or windows report their own rejects; a pair is settled only if gold's state has it waiting.
         folded.rejects = [reject for reject in folded.rejects if reject.event.counted]

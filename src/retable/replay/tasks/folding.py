@@ -8,9 +8,10 @@ from itertools import chain, islice
 
 import pyarrow as pa
 
-from retable.errors import BehindHorizon, TableError
+from retable.errors import TableError
 from retable.fold.fold import Folded
 from retable.fold.images import TableReader
+from retable.fold.key_changes import FormerKey, former_key
 from retable.gold.store import Exchange, NotHere, RowStore
 from retable.model.row_event import RowEvent
 from retable.model.sequence import LOWEST, Sequence, parse_sequence
@@ -21,72 +22,25 @@ from retable.replay.events.related import late_events, other_halves
 from retable.replay.events.shares import EVENTS_AT_ONCE, are_hashed
 from retable.replay.table.folding import Outcome, Round
 from retable.replay.table.hold_rules import lifted_from, ordering_hold_at
-from retable.replay.table.horizon import check_key, retention_floor
+from retable.replay.table.horizon import retention_floor
 from retable.replay.table.next_state import is_emptied
 from retable.replay.table.replace import EventsMissed, first_failure
 from retable.replay.table.table_replay import Change, LeftRows, TableReplay
+from retable.replay.tasks.apart import is_cast_from, is_rekeyed_from, sources_of
 from retable.replay.tasks.doubts import have_twice
-from retable.replay.tasks.fold_task import FoldTask, TaskOutcome, first_cast
+from retable.replay.tasks.fold_task import FoldTask
 from retable.replay.tasks.halves import Met, meet
 from retable.replay.tasks.links import with_links
 from retable.replay.tasks.others import AreKeyedSo, Others
+from retable.replay.tasks.outcome import TaskOutcome, first_stop
 from retable.replay.tasks.spread import SpreadTask
+from retable.replay.tasks.stages import CarriedRows, StageTask
 from retable.replay.tasks.task_rows import InSilver, Plain, RangeRows, ReaderFacts, Spread
-from retable.schema_history.history import TableHistory
-from retable.schema_history.policies import casts_of
+from retable.schema_history.history import Hold
 from retable.schema_history.shards.parts import shard_of, source_part
 
 ROWS_A_TASK = 400_000
 """The largest number of rows of one task. A row that changes its key counts twice. Rows are in memory as columns."""
-
-
-def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
-    """Raise NotParted if the rows cannot be divided among tasks, because a row depends on rows with other keys.
-
-    `reader` reads rows by the table's schema.
-    """
-    rows = _sources(work)
-    if len(rows) < len(work.batches) or any(each.has_partial_halves for each in rows):
-        raise NotParted
-    _check_apart(work, reader)
-    if any(each.is_partial for each in rows) and (not reader.keys or any(each.has_halves for each in rows)):
-        raise NotParted
-    if not reader.keys and any(event.keys for event in work.events):
-        raise NotParted
-
-
-def _check_apart(work: TableReplay, reader: TableReader) -> None:
-    """Raise NotParted if the result of a key depends on more than the events of this key and gold's row."""
-    first = min(event.sequence for event in work.events)
-    if _is_rekeyed_from(reader, first) or (reader.history.shards and _is_cast_from(reader, first)):
-        raise NotParted
-    if (floor := retention_floor(work.state, reader.history)) is None or work.state is None:
-        return
-    if reader.history.shards or work.has_all or any(floor.covers(event.part, event.sequence) for event in work.events):
-        raise NotParted
-    try:
-        check_key(work.state, reader)
-    except BehindHorizon as error:
-        raise NotParted from error
-
-
-def _is_rekeyed_from(reader: TableReader, position: Sequence) -> bool:
-    """Return whether a statement at or after a position changes the key."""
-    return any(position <= at for history in _histories(reader) for at in history.rekeyed)
-
-
-def _is_cast_from(reader: TableReader, position: Sequence) -> bool:
-    """Return whether a statement at or after a position changes a type so that values must be checked."""
-    columns = [column for history in _histories(reader) for epoch in history.epochs for column in epoch.columns]
-    return any(position <= at for at, _ in casts_of(columns))
-
-
-def _histories(reader: TableReader) -> list[TableHistory]:
-    return [reader.history, *(history for _, history in reader.history.parts())]
-
-
-def _sources(work: TableReplay) -> list[RemoteRows]:
-    return [batch.source for batch in work.batches if isinstance(batch.source, RemoteRows)]
 
 
 def _since(work: TableReplay, window: str) -> Sequence | None:
@@ -106,10 +60,10 @@ def _others(
     since = min((each for each in (_since(work, window), *(e.sequence for e in joined)) if each), default=None)
     if work.state is None or since is None:
         return None
-    of_parts, floor = any(each.is_partial for each in _sources(work)), retention_floor(work.state, reader.history)
+    of_parts, floor = any(each.is_partial for each in sources_of(work)), retention_floor(work.state, reader.history)
     if of_parts:
         since = LOWEST
-    if _is_rekeyed_from(reader, since) or _is_cast_from(reader, since) or (of_parts and floor is not None):
+    if is_rekeyed_from(reader, since) or is_cast_from(reader, since) or (of_parts and floor is not None):
         raise NotParted
     until = work.windows[work.horizon]
     windows = [name for name in work.others if name <= until]
@@ -152,11 +106,36 @@ def fold_in_tasks(
         _Folding(of=part, evolved=evolved, plain=plain, window=window, exchange=exchange, left=left)
         for part, plain in parts
     ]
+    if of.key_changes and is_rekeyed_from(of.reader, min(event.sequence for event in of.work.events)):
+        found = _fold_stages(of, foldings[0], left)
+        return _joined(of, evolved, exchange, found)
     try:
         found = _fold(of, foldings, [folding.by_key() for folding in foldings], left)
     except SpelledTwice:
-        found = _fold(of, foldings, [folding.spread() for folding in foldings], left)
+        found = _fold(of, foldings, [folding.spread()[-1] for folding in foldings], left)
     return _joined(of, evolved, exchange, found)
+
+
+def _fold_stages(of: Round, folding: "_Folding", left: set[str]) -> list[TaskOutcome]:
+    """Let tasks fold the rows from before each change of the key, and then the others. Return the results of all tasks.
+
+    A stage whose rows hold the table is the last one. Raise NotParted if the rows must be folded in the driver.
+    """
+    if not (of.work.replaces_all or of.work.state is None):
+        raise NotParted
+    folding = replace(folding, former=tuple(map(former_key, of.key_changes)))
+    spread, carried, found = folding.spread(), None, list[TaskOutcome]()
+    for number, key in enumerate(folding.former):
+        tasks = [folding.stage(number, spread[number], carried, ranges) for ranges in folding.ranges]
+        made = of.rows.run(tasks, are_long=True)
+        left.update(name for each in made for name in each.names())
+        if any(each.failure is not None for each in made) or folding.have_twice(made, "places"):
+            raise NotParted
+        carried = CarriedRows(folding.exchange, tuple(name for each in made for name in each.rows), key.end)
+        found += [replace(each, rows={}) for each in made]
+        if any(each.folded.hold is not None or each.stop is not None for each in made):
+            return found
+    return [*found, *_fold(of, [replace(folding, carried=carried)], [spread[-1]], left)]
 
 
 def _fold(of: Round, foldings: "Seq[_Folding]", rows: Seq[RangeRows], left: set[str]) -> list[TaskOutcome]:
@@ -176,7 +155,7 @@ def _fold(of: Round, foldings: "Seq[_Folding]", rows: Seq[RangeRows], left: set[
     of_each = [(folding, [*islice(rest, len(mine))]) for folding, mine in zip(foldings, tasks, strict=True)]
     if any(folding.have_twice(mine, "keys") for folding, mine in of_each):
         raise SpelledTwice
-    if any(each.failure is not None or each.folded.hold is not None or each.cast is not None for each in found):
+    if any(each.failure is not None or each.folded.hold is not None or each.stop is not None for each in found):
         return found
     if any(folding.have_twice(mine, "places") for folding, mine in of_each):
         raise NotParted
@@ -190,7 +169,7 @@ def are_by_key(work: TableReplay, reader: TableReader) -> bool:
     in several ways, such as 1.5 and 1.50, are found later.
     """
     is_floating = any(reader.columns[at].type.kind in ("float", "double") for at in reader.key_columns)
-    return are_hashed(work, reader) and all(each.is_hashed for each in _sources(work)) and not is_floating
+    return are_hashed(work, reader) and all(each.is_hashed for each in sources_of(work)) and not is_floating
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,21 +182,23 @@ class _Folding:
     window: str
     exchange: Exchange
     left: set[str]
+    former: tuple[FormerKey, ...] = ()
+    carried: CarriedRows | None = None
 
     @cached_property
     def stretches(self) -> tuple[Stretch, ...]:
-        return tuple(stretch for source in _sources(self.of.work) for stretch in source.stretches)
+        return tuple(stretch for source in sources_of(self.of.work) for stretch in source.stretches)
 
     @cached_property
     def ranges(self) -> tuple[KeyRanges, ...]:
-        return tuple(_ranges(_sources(self.of.work), self.of.rows.slots(are_long=self.plain is None)))
+        return tuple(_ranges(sources_of(self.of.work), self.of.rows.slots(are_long=self.plain is None)))
 
     @cached_property
     def facts(self) -> ReaderFacts:
         reader = self.of.reader
         # The `cut` function of a history cannot be sent to a task, and tasks do not need it.
         history = replace(reader.history, cut=None)
-        return ReaderFacts(history, reader.keys, reader.source_format, reader.rules, self.shard)
+        return ReaderFacts(history, reader.keys, reader.source_format, reader.rules, self.shard, self.former)
 
     @property
     def shard(self) -> str | None:
@@ -225,15 +206,18 @@ class _Folding:
 
     @cached_property
     def ordinals(self) -> dict[str, int]:
-        counted = (ordinal for source in _sources(self.of.work) for ordinal, _ in source.counts)
+        counted = (ordinal for source in sources_of(self.of.work) for ordinal, _ in source.counts)
         return {self.of.work.windows[ordinal]: ordinal for ordinal in counted}
 
     def by_key(self) -> RangeRows:
         """Return the rows by the key hashes in silver. If these cannot divide the rows, let tasks divide them."""
-        return InSilver(self.stretches) if are_by_key(self.of.work, self.of.reader) else self.spread()
+        return InSilver(self.stretches) if are_by_key(self.of.work, self.of.reader) else self.spread()[-1]
 
-    def spread(self) -> Spread:
-        """Let tasks divide the rows by hashes of their typed key values. Raise NotParted if this is not possible."""
+    def spread(self) -> list[Spread]:
+        """Let tasks divide the rows by hashes of their typed key values. Raise NotParted if this is not possible.
+
+        Return the rows from before each change of the key (`former`), and those after the last one.
+        """
         store = self.of.rows
         tasks = [
             SpreadTask(
@@ -247,16 +231,29 @@ class _Folding:
             for piece in in_pieces(self.stretches, len(self.ranges))
         ]
         found = store.run(tasks, are_long=self.plain is None)
-        names = [name for name in found if name is not None]
-        self.left.update(names)
+        names = [mine for mine in found if mine is not None]
+        self.left.update(chain.from_iterable(names))
         if len(names) < len(found):
             raise NotParted
-        return Spread(self.exchange, tuple(names))
+        return [Spread(self.exchange, mine) for mine in zip(*names, strict=True)]
+
+    def stage(self, number: int, rows: Spread, carried: CarriedRows | None, ranges: KeyRanges) -> StageTask:
+        """Return a task that folds the rows of a stage in some ranges."""
+        return StageTask(
+            stage=number,
+            rows=rows,
+            carried=carried,
+            ranges=ranges,
+            ordinals=self.ordinals,
+            facts=self.facts,
+            bounds=self.of.bounds,
+            exchange=self.exchange,
+        )
 
     def meet(self, rows: RangeRows) -> Met:
         """Let tasks match the halves of updates, and find the halves that are in other windows."""
         of, met = self.of, Met(exchange=self.exchange)
-        if any(source.has_halves for source in _sources(of.work)):
+        if any(source.has_halves for source in sources_of(of.work)):
             met = meet(of.rows, self.exchange, rows, self.ranges, self.plain, self.ordinals, self.shard, self.left)
         if of.work.state is None or of.work.mode == "rebuild":
             return met
@@ -288,13 +285,14 @@ class _Folding:
                 met=met,
                 owed=None if of.work.lifts_hold else self.evolved.debts,
                 since=None if of.work.replaces_all else lifted_from(of.work),
+                carried=self.carried,
             )
             for ranges in self._with_links(others)
         ]
 
     def _with_links(self, others: Others | None) -> Seq[KeyRanges]:
         """Return the ranges of the tasks, and one more for keys that must be folded together (`with_links`)."""
-        sources = _sources(self.of.work)
+        sources = sources_of(self.of.work)
         windows = [self.stretches] if any(source.links_keys for source in sources) else []
         if others is not None and others.of_parts:
             windows += [(Stretch(others.window, name),) for name in others.claims]
@@ -311,22 +309,26 @@ def _joined(of: Round, evolved: Change, exchange: Exchange, found: Seq[TaskOutco
     outcome = Outcome(folded=Folded(), evolved=evolved)
     if ordering_hold_at(of.work, of.reader.history, {place for each in found for place in each.places}) is not None:
         raise NotParted
-    outcome.hold = first_cast(each.cast for each in found)
-    if outcome.hold is not None:
-        if any(isinstance(each.failure, NotParted | NotHere) for each in found):
-            raise NotParted
-        return outcome
     for each in found:
         if each.folded.hold is not None:
             outcome.stop(each.folded, [])
         if each.failure is not None:
             outcome.failure = first_failure(outcome.failure, each.failure)
         outcome.folded.add(each.folded)
+    stop = first_stop(each.stop for each in found)
+    if stop is not None and (outcome.hold is None or _is_before(stop, outcome.hold)):
+        if any(isinstance(each.failure, NotParted | NotHere) for each in found):
+            raise NotParted
+        outcome.hold = stop
     if outcome.hold is None and outcome.failure is None:
         outcome.left = _left_rows(exchange, found)
         if evolved.debts is not None:
             outcome.evolved = replace(evolved, debts=evolved.debts + sum(each.debts for each in found))
     return outcome
+
+
+def _is_before(one: Hold, other: Hold) -> bool:
+    return (one.position or LOWEST) <= (other.position or LOWEST)
 
 
 def _ranges(sources: Seq[RemoteRows], slots: int) -> list[KeyRanges]:

@@ -18,7 +18,7 @@ from retable.gold.rows import to_keys
 from retable.gold.store import Exchange
 from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import KeyRanges
-from retable.replay.batch.row_batch import Stretch, read_stretches, to_events
+from retable.replay.batch.row_batch import Stretch, read_stretches, stretches_of, to_events
 from retable.replay.batch.row_kinds import Hashes, leave_partly
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of, read_keys
@@ -32,7 +32,8 @@ _ROWS_AT_ONCE = 50_000
 class SpreadTask:
     """A task that reads rows of silver (`stretches`) and writes them to the exchange, one part for each of `ranges`.
 
-    Calling it returns the name in the exchange, or None if a row with a partial image changes its key.
+    Calling it returns the names in the exchange, one for each stage: the rows from before each change of the primary
+    key, and those after the last one. It returns None if a row with a partial image changes its key.
     """
 
     stretches: tuple[Stretch, ...]
@@ -42,16 +43,23 @@ class SpreadTask:
     plain: Plain | None
     exchange: Exchange
 
-    def __call__(self) -> str | None:
-        rows, reader = read_stretches(self.stretches, without=not_read(self.plain)), self.facts.reader()
+    def __call__(self) -> tuple[str, ...] | None:
+        rows, names = read_stretches(self.stretches, without=not_read(self.plain)), list[str]()
+        # Of two numbers, one is of the rows below a statement, the other of rows at its position.
+        stages = stretches_of(rows, [key.end for key in self.facts.former]) // 2
+        for number, reader in enumerate(self.facts.readers()):
+            hashed = self._hashed(rows.filter(pa.array(stages == number)), reader)
+            if leave_partly(hashed).any():
+                return None
+            names.append(self.exchange.put(*(hashed.filter(pa.array(each.speak_of(hashed))) for each in self.ranges)))
+        return tuple(names)
+
+    def _hashed(self, rows: pa.Table, reader: TableReader) -> pa.Table:
         hashed = [rows.slice(0, 0)]
         for start in range(0, rows.num_rows, _ROWS_AT_ONCE):
             some = rows.slice(start, _ROWS_AT_ONCE)
             hashed.append(_with_hashes(some, *self._hashes(some, reader)))
-        rows = pa.concat_tables(hashed)
-        if leave_partly(rows).any():
-            return None
-        return self.exchange.put(*(rows.filter(pa.array(each.speak_of(rows))) for each in self.ranges))
+        return pa.concat_tables(hashed)
 
     def _hashes(self, rows: pa.Table, reader: TableReader) -> tuple[Hashes, pa.Array]:
         """Return the hashes of the typed keys of rows, and of the old keys of rows that change their key.

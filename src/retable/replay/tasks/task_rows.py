@@ -7,6 +7,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from retable.fold.images import TableReader
+from retable.fold.key_changes import FormerKey, key_changes_of
 from retable.formats.reading import ValueRules
 from retable.gold.store import Exchange
 from retable.ledger.lake.tables import SILVER
@@ -78,6 +79,7 @@ class ReaderFacts:
     """The inputs of a `TableReader` (reads rows by the table's schema). A task gets them and makes the reader.
 
     If several source tables go into the gold table, `shard` is the label of the source table of the task's rows.
+    `former` are the primary keys that the table had before, if some of the rows are from then.
     """
 
     history: TableHistory
@@ -85,6 +87,12 @@ class ReaderFacts:
     source_format: str
     rules: ValueRules
     shard: str | None
+    former: tuple[FormerKey, ...] = ()
+
+    def readers(self) -> list[TableReader]:
+        """Return one reader for each stage: for the rows with each former key, and for those with the final key."""
+        final = self.reader()
+        return [*(change.reader for change in key_changes_of(self.former, final)), final]
 
     def reader(self) -> TableReader:
         return TableReader(history=self.history, keys=self.keys, source_format=self.source_format, rules=self.rules)

@@ -1,0 +1,71 @@
+"""Decide whether tasks can fold the rows of a table, or whether rows with different keys depend on each other."""
+
+from retable.errors import BehindHorizon
+from retable.fold.images import TableReader
+from retable.model.sequence import LOWEST, Sequence
+from retable.replay.batch.row_batch import RemoteRows
+from retable.replay.events.key_share import NotParted
+from retable.replay.table.horizon import check_key, retention_floor
+from retable.replay.table.table_replay import TableReplay
+from retable.schema_history.history import TableHistory
+from retable.schema_history.policies import casts_of
+
+
+def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
+    """Raise NotParted if the rows cannot be divided among tasks, because a row depends on rows with other keys.
+
+    `reader` reads rows by the table's schema.
+    """
+    rows = sources_of(work)
+    if len(rows) < len(work.batches) or any(each.has_partial_halves for each in rows):
+        raise NotParted
+    _check_apart(work, reader)
+    if any(each.is_partial for each in rows) and (not reader.keys or any(each.has_halves for each in rows)):
+        raise NotParted
+    if not reader.keys and any(event.keys for event in work.events):
+        raise NotParted
+
+
+def _check_apart(work: TableReplay, reader: TableReader) -> None:
+    """Raise NotParted if the result of a key depends on more than the events of this key and gold's row."""
+    first = min(event.sequence for event in work.events)
+    if is_rekeyed_from(reader, first) and not _can_be_staged(work, reader):
+        raise NotParted
+    if reader.history.shards and is_cast_from(reader, first):
+        raise NotParted
+    if (floor := retention_floor(work.state, reader.history)) is None or work.state is None:
+        return
+    if reader.history.shards or work.has_all or any(floor.covers(event.part, event.sequence) for event in work.events):
+        raise NotParted
+    try:
+        check_key(work.state, reader)
+    except BehindHorizon as error:
+        raise NotParted from error
+
+
+def _can_be_staged(work: TableReplay, reader: TableReader) -> bool:
+    """Return whether tasks can fold rows from before a change of the key.
+
+    They can if all rows are whole and of one source table, and no type change may lose a part of a value.
+    """
+    are_whole = not any(each.is_partial or each.has_halves for each in sources_of(work))
+    return are_whole and not reader.history.shards and not is_cast_from(reader, LOWEST) and work.mode != "resume"
+
+
+def is_rekeyed_from(reader: TableReader, position: Sequence) -> bool:
+    """Return whether a statement at or after a position changes the key."""
+    return any(position <= at for history in _histories(reader) for at in history.rekeyed)
+
+
+def is_cast_from(reader: TableReader, position: Sequence) -> bool:
+    """Return whether a statement at or after a position changes a type so that values must be checked."""
+    columns = [column for history in _histories(reader) for epoch in history.epochs for column in epoch.columns]
+    return any(position <= at for at, _ in casts_of(columns))
+
+
+def _histories(reader: TableReader) -> list[TableHistory]:
+    return [reader.history, *(history for _, history in reader.history.parts())]
+
+
+def sources_of(work: TableReplay) -> list[RemoteRows]:
+    return [batch.source for batch in work.batches if isinstance(batch.source, RemoteRows)]
