@@ -264,9 +264,10 @@ def _send(notify: "Notify", alert: Alert) -> bool:
 def make_notifier(notify: "Notify") -> BaseNotifier:
     """Return the Airflow notifier for an entry of the setting `notify`.
 
-    Parameters for texts that the entry does not set, such as `subject`, get a template such as `{{ alert.subject }}`.
-    So Airflow does not render the alert text itself as a template: it may contain text from messages. InvalidSetting if
-    the class cannot be imported or is not a notifier.
+    If the entry does not set a text of the notifier, such as `subject`, the notifier gets a template for it, such as
+    `{{ alert.subject }}`. An alert may contain text from messages, which Airflow must not render as a template. So
+    Airflow gets only this template, and the alert as its variable. InvalidSetting if the class cannot be imported or is
+    not a notifier.
     """
     module, _, name = notify.notifier.rpartition(".")
     try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def cut_asset(source: str) -> Asset:
     """Return the asset for the consistent cuts of a source (one snapshot of every gold table at a window).
 
-    Each run of the source updates it at its end.
+    The last task of each run, `fresh`, adds an event to this asset.
     """
     return Asset(name=f"retable_cut_{source}", uri=f"retable://cut/{source}", group="retable")
 

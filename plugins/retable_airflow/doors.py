@@ -87,9 +87,10 @@ def kubernetes(job: SparkJob, *, template: Mapping[str, Any], **operator: Any) -
     """Return an operator that runs the job as a SparkApplication of the Spark operator for Kubernetes.
 
     `template` is your own SparkApplication resource. Retable and its jars must be installed in its image. Retable adds
-    the job's file, arguments and Spark settings. All other arguments go to SparkKubernetesOperator. To use this
-    function, let `spark_door` name your own callable: `functools.partial(kubernetes, template=…, namespace=…)`.
-    AirflowFailException if the provider package for Kubernetes is not installed.
+    the job's file, its arguments and its settings of Spark SQL. All other arguments go to
+    SparkKubernetesOperator. To use this function, let `spark_door` name your own callable:
+    `functools.partial(kubernetes, template=…, namespace=…)`. AirflowFailException if the provider package for
+    Kubernetes is not installed.
     """
     try:
         module = import_module("airflow.providers.cncf.kubernetes.operators.spark_kubernetes")
@@ -105,9 +106,10 @@ def kubernetes(job: SparkJob, *, template: Mapping[str, Any], **operator: Any) -
 
 
 def spark_application(job: SparkJob, template: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the SparkApplication resource for a job: the template, with the job's arguments.
+    """Return a dict with one key, `spark`: the SparkApplication resource for a job.
 
-    If the template has a file or Spark settings, they take precedence over those of the job.
+    The resource is the template with the job's arguments, its file and its settings `spark.sql.…`. If the template has
+    a file or one of these settings, the template's value is used.
     """
     spec = dict(template.get("spec", {}))
     conf = {name: value for name, value in job.conf.items() if name.startswith("spark.sql.")}
@@ -175,7 +177,8 @@ def jobs_folder() -> Path:
 def runs_here() -> bool:
     """Return whether Spark's driver and all executors run on this Airflow worker.
 
-    If the Airflow connection `retable_spark` does not exist, define a local connection for this process.
+    The master of the Airflow connection `retable_spark` decides. If this connection does not exist, define it
+    for this process with the master `local[*]`, so that spark-submit uses it, and return True.
     """
     try:
         master = Connection.get(CONNECTION).host

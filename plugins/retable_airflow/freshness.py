@@ -41,12 +41,14 @@ class FreshnessSensor(BaseSensorOperator):
     """Waits in the triggerer until gold tables are complete through a time.
 
     `tables` is a gold table, a source (which means all of its tables), or a list of tables and sources. `through` is
-    the time; its default is the end of the run's data interval. `grade` is the lowest accepted grade of evidence. After
-    `deadline` (or `timeout`) the task fails. Its error names the partition, evidence or table that it waited for. If
-    `settings` is None, $RETABLE_SETTINGS of the sensor's machine is used.
+    the time; its default is the end of the run's data interval. `grade` is the lowest accepted grade of evidence.
+    `deadline` is the longest time to wait, in seconds or as a timedelta. If it is None, Airflow's `timeout` is used.
+    After this time the task fails. Its error names the partition, evidence or table that it waited for. If `settings`
+    is None, $RETABLE_SETTINGS of the sensor's machine is used.
 
-    The result has, by source, the first window that proved that all these tables are complete. The consistent cut of
-    that window contains all their changes before `through`, also changes that a hold or a repeated replay delayed.
+    The result is a dict with `through`, `watermark`, `grade` and `windows`. `windows` has, by source, the first window
+    that proved that all these tables are complete. The consistent cut of that window contains all their changes before
+    `through`, also changes that a hold or a repeated replay delayed.
     """
 
     template_fields: Sequence[str] = ("tables", "through")

@@ -54,7 +54,10 @@ def on_dag_run_success(dag_run: "DagRun", msg: str) -> None:
 
 @hookimpl
 def on_dag_run_failed(dag_run: "DagRun", msg: str) -> None:
-    """Write the results of the stages that ended before the failure, or a refusal, into the note of the run."""
+    """Write the results of the stages that ended before the failure into the note of the run.
+
+    If it is a run of `replay_window` that was refused, write the reason of the refusal instead.
+    """
     _annotate(dag_run)
 
 

@@ -62,10 +62,11 @@ def run_stages(name: str, stages: Sequence[Callable[..., StageReport]]) -> None:
 
 
 def hold_lifeline() -> None:
-    """End this process and its JVM as soon as a process named in $RETABLE_LIFELINE, or the JVM, is gone.
+    """Start a thread that ends this process and its JVM when the JVM or a process in $RETABLE_LIFELINE is gone.
 
-    A killed task runner cannot end the job that it started. A driver whose JVM was killed notices this only at its next
-    call to Spark. In both cases the job must not run at the same time as the retry.
+    $RETABLE_LIFELINE has the process IDs of the task runner, as `123,45`. If it is not set, do nothing. A killed task
+    runner cannot end the job that it started, and a driver notices only at its next call to Spark that its JVM is gone.
+    Without this thread, the job could then run at the same time as its retry.
     """
     others = [int(pid) for pid in os.environ.get(LIFELINE, "").split(",") if pid]
     if others:

@@ -74,8 +74,9 @@ def stop_session(session: SparkSession) -> None:
 def ready_worker() -> None:
     """Prepare a Python worker of Spark for a task, so that it does less work after each task.
 
-    Otherwise the worker lists the zip archives on the Python path again, and searches all objects of all modules for
-    reference cycles. Arrow's default allocator reserves large memory areas, which cost each worker time.
+    Without this, the worker lists the zip archives on the Python path again after each task, and searches all objects
+    of all modules for reference cycles. This also makes Arrow use the memory allocator of the system, because Arrow's
+    own allocator reserves large memory areas, which takes time in each worker.
     """
     pa.set_memory_pool(pa.system_memory_pool())
     gc.freeze()

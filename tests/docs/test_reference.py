@@ -70,7 +70,7 @@ def _stopped() -> Iterator[str]:
     for tree in trees:
         for call in ast.walk(tree):
             said: list[ast.expr] = []
-            if isinstance(call, ast.Call) and _name(call.func) in ("Hold", "stop", "hold_at", "_NotKeyed"):
+            if isinstance(call, ast.Call) and _name(call.func) in ("Hold", "stop", "hold_at", "NotKeyed"):
                 said = call.args
             elif isinstance(call, ast.Assign) and isinstance(call.targets[0], ast.Tuple):
                 named = zip(call.targets[0].elts, getattr(call.value, "elts", []), strict=False)

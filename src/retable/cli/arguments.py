@@ -40,14 +40,22 @@ def lake_of(ctx: typer.Context) -> Lake:
 
 
 def newest_lake(ctx: typer.Context) -> Lake:
-    """Open the lake of the command's settings for reading. CatalogMismatch if its catalog is older than its files."""
+    """Open the lake of the command's settings for reading.
+
+    Raise CatalogMismatch if its catalog is lost, belongs to another lake, or is older than its files. A catalog is
+    older if it was restored from a backup, for example.
+    """
     lake = open_lake_to_read(settings_of(ctx))
     check_newest(lake)
     return lake
 
 
 def lake_to_write(ctx: typer.Context) -> Lake:
-    """Open the lake of the command's settings for writing, and begin a run. The run ends when the command ends."""
+    """Open the lake of the command's settings for writing, and record the start of a run in the lake.
+
+    The run ends when the command ends. Raise CatalogMismatch if the catalog is not the newest one of the lake, or if an
+    older Retable wrote the lake.
+    """
     lake = open_lake(settings_of(ctx))
     begin_run(lake)
     ctx.call_on_close(lambda: end_run(lake))

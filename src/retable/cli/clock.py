@@ -30,7 +30,10 @@ def new_run() -> NewRun:
 
 
 def user() -> str:
-    """Return the name of the user who runs the command. If the user has no name, as in a container, return the ID."""
+    """Return the name of the user who runs the command. If the user has no name, return the numeric user ID.
+
+    A user in a container often has no name.
+    """
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -17,9 +17,10 @@ from typer.core import TyperCommand
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command, or a group of commands, in the overview. `panel` is its heading there.
+    """A command, or a group of commands, in the overview (the list that `retable --help` prints).
 
-    `module` is its module below `retable.cli`. `words` is the first paragraph of its help.
+    `panel` is the heading under which the overview lists the command. `module` is the module that defines it, without
+    `retable.cli.`. `words` is the text beside its name in the overview.
     """
 
     panel: str
@@ -158,7 +159,11 @@ COMMANDS: dict[str, Command] = {
 
 
 def overview() -> dict[str, TyperCommand]:
-    """Return the commands as the overview `retable --help` prints them. They have no options and do nothing."""
+    """Return commands for the overview that `retable --help` prints, by name.
+
+    They have only a name and a text, and cannot run. `load_command` returns the command that can run. So the overview
+    imports no module of a command.
+    """
     return {
         name: TyperCommand(name, help=command.words, rich_help_panel=command.panel)
         for name, command in COMMANDS.items()

@@ -26,8 +26,8 @@ class Interrupted(BaseException):
 def before_interrupts(act: Callable[[], None] = lambda: None) -> Iterator[None]:
     """In the `with` block, call `act` and raise Interrupted on SIGINT (Ctrl-C) or SIGTERM.
 
-    `act` ends what the main thread may be waiting for. In any other thread than the main thread, signals are handled as
-    before.
+    `act` ends what the main thread may be waiting for, for example Spark's JVM. Python handles signals only in the main
+    thread, so in any other thread this function changes nothing.
     """
 
     def end(number: int, _: FrameType | None) -> None:

@@ -12,9 +12,9 @@ from retable.model.event import TableName
 def warn_of_patterns(lake: Lake, source: str | None = None, seen: Iterable[TableName] = ()) -> None:
     """Print a warning for each pattern `[tables."…"]` that matches no table.
 
-    A pattern counts as used if it matches a table that was ever recorded, or a table in `seen`, which a command has
-    just found in the source `source`. There is no warning until every other source has been replayed, because its
-    tables are not known before.
+    The pattern is compared with all tables in `ops.tables`, and with `seen`: the tables that the command has just found
+    in the source `source`. The tables of a source are not known before its first replay, and the pattern may be for
+    one of them. So no warning is printed as long as a source other than `source` has no table in `ops.tables`.
     """
     rows = scan(lake, lake.find("ops.tables")).to_pylist()
     known = {TableName(row["database"], row["schema"], row["table"]) for row in rows}.union(seen)

@@ -50,7 +50,7 @@ class WindowProgress:
             error.add_note(self._at)
 
     def begin(self, number: int, window: str, stage: str) -> None:
-        """Show that a stage of a window begins. An error in the `with` block gets both as a note.
+        """Show that a stage of a window begins. If an error ends the `with` block, a note names the stage and window.
 
         `number` is the number of the window in this command, from 1.
         """

@@ -34,8 +34,9 @@ class Cursor:
     """A position in the tokens of one statement, with functions that read the next tokens.
 
     A function that does not find what it expects raises UnsupportedChange. Words are compared without case, and a
-    quoted name never equals a word. A subclass for each dialect sets PARSERS (the name of the database in errors),
-    DIALECT (the name of the dialect in sqlglot), TOKENIZER and the spelling of unquoted names.
+    quoted name never equals a word. Each dialect has a subclass. It sets PARSERS (the name of the database in errors),
+    DIALECT (the name of the dialect in sqlglot) and TOKENIZER (the class of sqlglot that cuts the text into tokens).
+    It can also change unquoted names: Oracle's subclass returns them in upper case.
     """
 
     PARSERS: ClassVar[str]

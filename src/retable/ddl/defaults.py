@@ -40,10 +40,10 @@ def column_spec(name: str, source_type: str, not_null: bool, default: Default | 
 
 
 def for_no_rows(spec: ColumnSpec) -> ColumnSpec:
-    """Return the column that ADD adds. If it is NOT NULL and has no default, the returned column has the default null.
+    """Return the column that an ADD of Oracle or SQL Server adds. Give it the default null if it is a bare NOT NULL.
 
-    Oracle and SQL Server accept such a column only in a table without rows, so no row shows this null. Only MySQL has
-    a default value for each type.
+    A bare NOT NULL column has no DEFAULT. Oracle and SQL Server accept it only in an empty table, so no row ever shows
+    this null. Without it, Retable would fill older rows as MySQL does: with a default value of the type, such as 0.
     """
     bare = spec.not_null and not (spec.has_default or spec.computed)
     return replace(spec, has_default=True) if bare else spec

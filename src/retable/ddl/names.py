@@ -18,10 +18,11 @@ class Written(NamedTuple):
 class Names(ABC):
     """Read the table names of one statement. `database` and `schema`, from its message, complete unqualified names.
 
-    `held` is the table of the message: the first table of the statement, or the new name of a rename. If the statement
-    does not qualify this table, its database (in MySQL) or schema (in other databases) is that of the session, so it
-    is that of every unqualified name. If the statement qualifies this table, the session's database or schema is not
-    known. The object also collects the tables to hold (to stop in replay) if the statement is not understood.
+    `held` is the table that the message names: the first table of the statement, or the new name of a rename. An
+    unqualified name means a table in the database (in MySQL) or schema (in other databases) of the SQL session. The
+    message does not name the session's database. For the message of the table `a.t` there are two cases: if the
+    statement writes only `t`, the session's database is `a`. If it writes `a.t`, the session's database is not known.
+    The object also collects the tables to hold (to stop in replay) if the statement is not understood.
     """
 
     HOME: str
@@ -53,7 +54,10 @@ class Names(ABC):
         return self.take(cursor.names(), changes)
 
     def take(self, parts: list[str], changes: bool = True) -> TableName:
-        """Return the table that a name means. Its `parts` were already read. `changes` is explained in `read`."""
+        """Return the table that a name means. `parts` are the parts of the name, which were already read.
+
+        If `changes` is True, the table is held (stopped in replay) if the rest of the statement is not understood.
+        """
         name, home = self.qualify(parts)
         self._read.append(Written(home, parts[-1]))
         if changes:
@@ -68,8 +72,9 @@ class Names(ABC):
     def check_home(self, about: int) -> None:
         """Raise UnsupportedChange if it is not known in which database or schema an unqualified name is.
 
-        This is the case if the statement qualifies the table of the message: the session's database or schema may then
-        be another one. `about` is the index of this table among the names that were read.
+        This is so if the statement contains an unqualified name, but qualifies the table of the message. The message
+        then shows the database or schema of this table, and that of the SQL session may be another one. `about` is the
+        index of the table of the message among the names that were read.
         """
         bare = [written.table for written in self._read if written.home is None]
         if bare and self.home is not None and self._read[min(about, len(self._read) - 1)].home == self.home:

@@ -28,8 +28,9 @@ ColumnChange = AddColumn | ChangeColumn | DropColumn
 def in_order(changes: list[SchemaChange]) -> tuple[SchemaChange, ...]:
     """Return the actions of one ALTER TABLE in the order in which Retable applies them.
 
-    If no action changes the columns, the key or the name of the table, one NoChange lists all actions, and only changes
-    of foreign keys follow it. IF NOT EXISTS of a column or a key refers to the table before the statement.
+    If no action changes the columns, the key or the name of the table, the result is one NoChange, which lists the
+    actions, and after it the changes of foreign keys. ADD … IF NOT EXISTS looks at the table before the statement. So
+    it is left out if the same statement drops or changes the column of this name, or drops the key.
     """
     there = {change.name.lower() for change in changes if isinstance(change, ChangeColumn | DropColumn)}
     actions = [change for change in changes if isinstance(change, ColumnChange)]

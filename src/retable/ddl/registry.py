@@ -94,8 +94,9 @@ def keeps_values(system: str, old: str | None, new: str) -> bool:
     """Return whether a database keeps every stored value when a column changes from type `old` to `new`.
 
     At such a change the source converts existing rows and writes no event for them. So Retable must know if the change
-    can cut digits or fractions of a second, or change labels of an ENUM. If `old` is None (unknown), the result is
-    True. For an unknown database the result is True only if the type does not change.
+    can cut digits or fractions of a second, or change labels of an ENUM. If `old` is None, the type in the source is
+    not known, and the result is True: the caller then decides by the gold types. For an unknown database the result is
+    True only if the type does not change.
     """
     return old is None or find_dialect(system).keeps_values(old, new)
 
@@ -115,11 +116,13 @@ def parse_statement(
 ) -> tuple[SchemaChange, ...]:
     """Return the schema changes that a DDL statement means, in the order in which they apply. There is at least one.
 
-    `database`, `schema` and `table` are those that the message names. Unqualified names are in this database and
-    schema. The names in the text decide which tables change. `table` is the new name of a rename, or the first of
-    several tables. A statement that is not fully understood raises no error: it is Unsupported as a whole for each
-    table that it names, or for `table` if it names none. Replay then holds (stops) these tables. A dialect that is not
-    in PARSERS raises InvalidSetting. Short texts are cached, because every replay reads all statements of its source.
+    `database`, `schema` and `table` are those that the message names. Names in the statement without a database or
+    schema are in this one. Which tables change depends only on the names in the statement. `table` matters if it names
+    none.
+
+    A statement that is not fully understood raises no error. The result is then one Unsupported for each table that the
+    statement names, or for `table`. Replay holds (stops) these tables. Raise InvalidSetting if Retable does not read
+    statements of `dialect`. Results for short texts are cached, because every replay reads all statements of a source.
     """
     parse = _parse if len(statement) > _LONG_TEXT else _remembered
     return parse(dialect, statement, database, schema, table)

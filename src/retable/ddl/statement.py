@@ -39,9 +39,11 @@ class Context:
 class Grammar(Generic[C, N]):
     """The functions with which a dialect reads a statement.
 
-    `readings` removes the comments of a statement. It returns several texts if it depends on the version of the server
-    which text was executed. `cursor` makes the cursor over a text. `names` makes the reader of table names from the
-    database, the schema and the table of the message. `read` reads one statement at the cursor.
+    - `readings` returns a statement without comments. It returns several texts if the statement has comments that only
+      some versions of the server execute.
+    - `cursor` returns a cursor, which reads a text word by word.
+    - `names` returns the reader of table names. Its arguments are the database, schema and table of the message.
+    - `read` reads one statement with a cursor and a reader of names, and returns its schema changes.
     """
 
     readings: Callable[[str], Collection[str]]

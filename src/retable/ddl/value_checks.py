@@ -37,7 +37,11 @@ def no_longer_than(most: int, what: str, measure: Callable[[Any], int] = len) ->
 
 
 def fraction_of(digits: int) -> Store:
-    """Return a Store for times in microseconds. It accepts at most `digits` fractional digits of the second."""
+    """Return a Store (a check of one value) for points in time, as whole microseconds.
+
+    The Store returns the time unchanged. It raises ValueError if the second has more than `digits` fractional digits,
+    the limit of the column. For example, it refuses 0.5 seconds if `digits` is 0.
+    """
 
     def store(micros: int) -> int:
         if digits < 6 and micros % 10 ** (6 - digits):
@@ -48,7 +52,11 @@ def fraction_of(digits: int) -> Store:
 
 
 def span_of(digits: int) -> Store:
-    """Return a Store for times as text. It accepts at most `digits` fractional digits of the second."""
+    """Return a Store (a check of one value) for values of TIME as text, such as `12:30:00.5`.
+
+    The Store returns the text unchanged. It raises ValueError if the second has more than `digits` fractional digits,
+    the limit of the column. Zeros at the end do not count.
+    """
 
     def store(text: str) -> str:
         if len(text.partition(".")[2].rstrip("0")) > digits:
@@ -59,9 +67,10 @@ def span_of(digits: int) -> Store:
 
 
 def padded(length: int, filler: str = " ") -> Store:
-    """Return a Store that pads text with `filler` to `length`, the length of the column.
+    """Return a Store (a function on one value) that pads text with `filler` to `length`, the length of the column.
 
-    The Store refuses text outside ASCII, because it is not known how much of the length each character takes.
+    The Store raises ValueError for a longer text. It also raises it for text that is not ASCII, because it is not known
+    how much of the length each character takes.
     """
 
     def store(text: str) -> str:
@@ -77,9 +86,9 @@ def padded(length: int, filler: str = " ") -> Store:
 
 
 def only_ascii(store: Store) -> Store:
-    """Return a Store that refuses text outside ASCII, and passes ASCII text to `store`.
+    """Return a Store that raises ValueError for text that is not ASCII, and passes ASCII text to `store`.
 
-    Every character set contains ASCII.
+    The character set of the column is not known. It contains ASCII, as all do, but may lack other characters.
     """
 
     def checked(text: str) -> Any:

@@ -14,9 +14,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def grade_of(event: ChangeEvent, broker_ms: int | None, context: DecodeContext) -> str | None:
     """Return the grade of evidence that the source time of an event gives: `heartbeat`, `canary` or `row`.
 
-    Return AHEAD if the time is ahead of the clock. Return None if the event has no time, or is neither a row nor a
-    heartbeat. `broker_ms` is the broker's timestamp of the message. A row is evidence for its Kafka partition even if
-    the settings exclude its table.
+    Return AHEAD if the source time is impossible: it is more than a minute later than `broker_ms`, the broker's
+    timestamp of the message, or than the time at which the window was recorded. Return None if the event has no time,
+    or is neither a row nor a heartbeat. A row is evidence for its Kafka partition even if the settings exclude its
+    table.
     """
     stamp = event.event_time_ms
     if stamp is None or stamp <= 0 or (event.op != "HEARTBEAT" and event.op not in ROW_OPS):
@@ -35,8 +36,8 @@ def evidence_rows(
 
     `tally` has the counts of the window, and `epoch` is the source epoch in the settings. A line of a file that is not
     a Kafka record has the partition -1, so it is not evidence. `topic_a_table` says whether each table has a separate
-    topic. If so, a partition without a grade never gets rows, only statements or heartbeats. It is left out, so that no
-    watermark waits for it.
+    topic. Statements and heartbeats then have topics of their own, which never get rows. So partitions in which no
+    event of the window has a grade are left out. Otherwise the watermark would wait for evidence from them.
     """
     found: dict[tuple[str, int], dict[str | None, Count]] = {}
     for key, count in tally.items():

@@ -28,11 +28,12 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class TaskOutput:
-    """Where and how a Spark task writes the decoded rows of a window: the writers and the values for quarantine rows.
+    """Where and how a Spark task writes the decoded rows of a window.
 
-    If `digests` is True, the task computes a digest of its rows, to compare them with rows of an earlier run. `limit`
-    is the maximum number of quarantine rows that the task writes; further rows are only counted. `decoder` is the
-    version of the decoder.
+    `silver` and `quarantine` are the writers of the data files of these tables. `decoder` (the version of the decoder)
+    and `now` are stored in each quarantine row. If `digests` is True, the task computes a digest of its rows, to
+    compare them with rows of an earlier run. `limit` is the maximum number of quarantine rows that the task writes;
+    further rows are only counted.
     """
 
     window: str
@@ -75,7 +76,10 @@ class TaskResult:
 
 
 def store(decoded: Iterable[Decoded], output: TaskOutput) -> TaskResult:
-    """Write decoded events and failures to files of limited size, and return them. No snapshot has them yet."""
+    """Write decoded events and failures to data files of limited size. Return these files and the counts.
+
+    The files are not committed: no snapshot of silver or quarantine contains them yet.
+    """
     result = TaskResult()
     batches: list[pa.RecordBatch] = []
     faults: list[DecodeFailure] = []

@@ -63,8 +63,8 @@ def decode_batches(
 ) -> Iterator[Decoded]:
     """Decode batches of rows of bronze, and yield the results. `takes` returns whether the settings include a table.
 
-    Row changes of a table that they do not include are counted, but not stored. Schema events are always stored,
-    because a statement can change more tables than its message names.
+    Row changes of a table that the settings do not include are counted, but not stored. Schema events are always
+    stored, because a statement can change more tables than its message names.
     """
     for batch in batches:
         for messages in _bounded(_messages(batch)):

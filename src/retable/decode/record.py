@@ -39,10 +39,11 @@ def record_decode(
 ) -> None:
     """Append the ledger rows of a decoded window in one commit, unless the ledger has equal rows.
 
-    `recorded` are the ledger rows that the window already has, and `landed` is its row of the stage land. `counts` are
-    the counts of the whole window, and `tables` the counts of each table, by name in the source. A table that had
-    events before, but has none now, gets a row without counts. `decoder` is the version of the format's decoder, even
-    if an older decoder gave the same result.
+    There is one row for the whole window, with `counts`, and one for each table in `tables` (by name in the source).
+    `recorded` are the ledger rows that the window already has. If they have a table that is not in `tables`, because
+    the window is decoded again with another result, this table gets a row without counts. `landed` is the row of the
+    stage land. `decoder` is the version of the format's decoder; if only this is new, rows are appended, too. `run_id`
+    and `seconds` are the name of the run and its duration.
     """
     snapshot = _snapshot(lake, landed.source, landed.window)
     known = {row.table: row for row in recorded if row.stage == "decode"}

@@ -51,10 +51,11 @@ class _Behind:
 
 
 def read_statements(lake: Lake, source: str, until: str | None = None) -> list[SchemaEvent]:
-    """Return the schema events (DDL statements) of the windows up to and including `until`, as rows.
+    """Return the schema events (DDL statements) of the windows up to and including `until`, each as a dictionary.
 
-    If `until` is None, read all windows. Windows that are newer than the table of statements are read from silver. If a
-    file of the table is damaged, all windows are read from silver. Only rows from the table have a `meaning`.
+    If `until` is None, read all windows. The events come from the table `statements.<source>`, and those of windows
+    that silver got after the last update of this table from silver. If a file of the table is damaged, all come from
+    silver. Only events from the table have the field `meaning`: the parsed statement, as JSON.
     """
     condition: BooleanExpression = AlwaysTrue()
     if until is not None:
@@ -72,11 +73,11 @@ def read_statements(lake: Lake, source: str, until: str | None = None) -> list[S
 
 
 def keep_statements(lake: Lake, source: str, system: str | None, *, wholly: bool = False) -> int:
-    """Update the table `statements.<source>` to the current snapshot of silver. Return how many statements were read.
+    """Update the table `statements.<source>` from silver. Return how many statements were read from silver.
 
-    `system` is the database system for messages that do not name it. If `wholly` is True, update the table even if
-    silver has no new statements, so that the table names the current snapshot. Raise ConflictError if other runs write
-    the table first, twenty times.
+    `system` is the database system for messages that do not name it. The table names the snapshot of silver from which
+    it was made. If silver has new snapshots, but no new statements, the table is not updated, unless there are many
+    such snapshots or `wholly` is True. Raise ConflictError if twenty attempts fail because other runs write the table.
     """
     if lake.find(f"silver.{source}") is None:
         return 0
@@ -110,8 +111,8 @@ def has_statements(lake: Lake, source: str) -> bool:
 def dialect_of(record: Mapping[str, Any], default_system: str | None) -> str | None:
     """Return the SQL dialect of a schema event, such as `mysql`.
 
-    It is the database system that the message names, if Retable reads its statements, else `default_system`. If neither
-    is named, it is the default dialect. Return None if Retable does not read the statements of the named systems.
+    There are two candidates: the database system that the message names, then `default_system`. Return the first whose
+    statements Retable can parse. Return None if it can parse those of neither. If both are missing, return `mysql`.
     """
     systems = [system for system in (record["source_system"], default_system) if system]
     return next((system.lower() for system in systems or [DEFAULT] if is_known(system)), None)

@@ -73,7 +73,11 @@ def join_tallies(whole: dict[CountKey, Count], more: Tally) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TableTally:
-    """The counts of one table in a window, by name. `lowest` and `highest` are its sequences, by `CountKey.part`."""
+    """The counts of one table in a window.
+
+    `counts` are by name, such as `events` and `rows`. `lowest` and `highest` are the lowest and the highest sequence of
+    its events: one for each Kafka partition in which sequences compare, or for "" if they compare in the whole source.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     lowest: dict[str, Sequence] = field(default_factory=dict)
@@ -87,9 +91,11 @@ class TableTally:
 
 
 def tally_messages(tally: Tally, landed: int) -> dict[str, int]:
-    """Return the counts of a window by name, as the ledger checks their sums (docs/concepts/flow.md).
+    """Return the counts of a window by name, for its row in the ledger.
 
-    `landed` is the number of landed messages.
+    `landed` is the number of landed messages, which the tally does not have. Other names are, for example, `decoded`
+    and `quarantined` (messages), `events`, and `rows` (row changes). The ledger checks that they add up, as in
+    docs/concepts/flow.md.
     """
     counts = Counter({"landed": landed, "decoded": 0, "quarantined": 0, "erased": 0, "events": 0, "rows": 0})
     for key, count in tally.items():

@@ -42,9 +42,9 @@ Conversion = Callable[[Any], Value]
 
 @dataclass(frozen=True, slots=True)
 class Inexact:
-    """The result of a cast if it is not known to which value the source converted the value `value`.
+    """The result of a cast if it is not known what the source made of `value` when a column changed its type.
 
-    The source changed the type of `column` to `became` with the statement at the position `at`.
+    `column` is the column's name, and `became` its new type. `at` is the position of the statement that changed it.
     """
 
     at: Sequence
@@ -63,10 +63,10 @@ Cast = Callable[[Any], object]
 
 
 def is_carried(old: Column, new: Column) -> bool:
-    """Return whether a value is read with the column's old type and then converted to its new type.
+    """Return whether older values of a column must be read with its old type, and then converted to its new type.
 
-    `old` and `new` are two versions of one column. The old type is needed because some encodings are valid for it only,
-    such as `true` for a TINYINT(1) column that is now a BIGINT.
+    `old` and `new` are the column before and after its type changed. Some values are valid for the old type only, such
+    as `true` for a TINYINT(1) column that is now a BIGINT. If the result is False, read older values with the new type.
     """
     became_text = new.text_since is not None and old.text_since is None
     return became_text or old.type.rewrites_to(new.type) or (old.type.kind, new.type.kind) == ("int", "long")
@@ -111,10 +111,11 @@ def texter(column: Column, at: Sequence) -> Cast:
 
 
 def caster(fill: Fill, rules: ValueRules) -> Cast:
-    """Return a function that casts values to the type of a new column, as the source does.
+    """Return a function that casts values of an old column to the type of the column that replaced it.
 
-    `fill` names the new column's type and the old column, which it replaced. If it is not known to which value the
-    source converts a value, the function returns Inexact.
+    It casts as the source database does: MySQL rounds `1.5` to 2 for an INT column. If it is not known what the source
+    makes of a value, the function returns Inexact. `fill` has the old column and the new type. `rules` name the
+    database, and say how dates in text are read.
     """
     convert = _converter(fill, rules)
     store = storer(rules.system, fill.source_type or "")
@@ -134,13 +135,19 @@ def caster(fill: Fill, rules: ValueRules) -> Cast:
 def filler(fill: Fill, rules: ValueRules) -> Cast:
     """Return a function that converts the values of a column to values of the column that replaced it.
 
-    `fill` names the old column and the new type.
+    `fill` has the old column and the new type. If the new type holds all old values (`fill.keeps`), each value stays
+    the same. Otherwise the function casts as the source database does, and returns Inexact if it is not known what the
+    source makes of a value. `rules` name the database.
     """
     return carrier(fill.of.type, fill.type) if fill.keeps else caster(fill, rules)
 
 
 def changer(old: Column, new: Column) -> Cast:
-    """Return a function that converts the values of an earlier version of a column to values of a later version."""
+    """Return a function that converts values of `old` to values of `new`, a later version of the same column.
+
+    If the column became text in gold between the two versions, it returns the exact text of a value. If values need no
+    conversion, the result is the function `unchanged`.
+    """
     if new.text_since is None or old.text_since is not None:
         return carrier(old.type, new.type)
     if old.type.rewrites_to(new.type):

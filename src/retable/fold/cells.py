@@ -30,7 +30,8 @@ class Cell:
 class Cells:
     """Makes the cells (one for each column) with which row images of one epoch are read.
 
-    `then` has the columns of the epoch, and `wire` the name and type of columns in the image, both by column identity.
+    `then` has the columns of the epoch. `wire` has the name and type that columns have in the image. The keys of both
+    are column identities (an identity is an ID that a rename does not change).
     """
 
     source_format: str

@@ -172,7 +172,7 @@ def fold_keys(
     | insert, read, or update to this key | new row | new row | new row |
     | partial image | new columns over gold's row (`base`) | new columns over the row | hold ROW_MISSING |
     | delete, or update to another key | tombstone | tombstone | tombstone |
-    | same sequence and partition as the key's last event | | duplicate, no effect | duplicate, no effect |
+    | same sequence and partition as the key's last event | | duplicate, no effect on this key | the same |
     | another partition, if sequences do not compare | | hold ORDER_UNDEFINED | hold ORDER_UNDEFINED |
 
     An update of a key removes the row of the old key and adds a row of the new key at one sequence. If one statement
@@ -207,10 +207,8 @@ def fold_keys(
                 _stop(folded, event, error.code, error.message)
                 continue
         old = halved[event.pair][0] if event.half == "after" and event.pair in halved else action.gone
-        seen = action.gone in folded.winners
-        gone = Winner(
-            sequence=event.sequence, part=event.part, row=None, leaving_row=None if seen else action.leaving_row
-        )
+        leaving = None if action.gone in folded.winners else action.leaving_row
+        gone = Winner(sequence=event.sequence, part=event.part, row=None, leaving_row=leaving)
         for key, winner, key_hash in ((action.gone, gone, event.left_hash), (action.key, coming, event.key_hash)):
             if key is None or key_hash in event.apart or (is_again and key == last):
                 continue
@@ -348,6 +346,5 @@ def _readable(
 def _stop(folded: Folded, event: RowEvent, code: str, reason: str) -> None:
     """Hold the table at this event, unless it is already held at a lower position."""
     if folded.hold is None or (folded.hold.position is not None and event.sequence < folded.hold.position):
-        row = row_text(event)
-        folded.hold = Hold(code, reason, event.sequence, event.part, row, REMEDY_ROW)
+        folded.hold = Hold(code, reason, event.sequence, event.part, row_text(event), REMEDY_ROW)
         folded.stopped_by = event

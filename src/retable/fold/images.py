@@ -43,7 +43,9 @@ class TableReader:
 
     `keys` has the source names of the key columns in the final schema. If it is empty, the table has no key, and whole
     rows are compared. `columns` are the columns of the result rows, by default those of the final schema. If `columns`
-    is given, `key_ids` must have the identities of the key columns.
+    is given, `key_ids` must have the identities of the key columns (IDs that a rename does not change). The reader
+    fills two fields itself. `defaults` has, by column identity, the value of rows that are older than the column.
+    `key_columns` has the indices of the key columns in a result row.
     """
 
     history: TableHistory
@@ -123,11 +125,15 @@ class TableReader:
     def image_names(
         self, types: Mapping[str, str | None], first: Sequence, last: Sequence
     ) -> dict[str, tuple[str, str | None]] | None:
-        """Return the name and type in the message of each column, by column identity; None if rows are not plain.
+        """Return the name and type in the message of each column, by column identity (an ID that a rename keeps).
 
-        Rows with sequences from `first` to `last` are plain if no schema change affects their values: all rows are of
-        one epoch, no column changed its type later, replaced another column or was dropped, and no column reads a JSON
-        number differently from a text. `types` has the types in the message by column name.
+        Return None if the rows with sequences from `first` to `last` are not plain. They are plain if these are true:
+
+        - All of them are of one epoch (period between two schema changes).
+        - No column changed its type later, replaced another column, or was dropped.
+        - No column reads a JSON number differently from a text.
+
+        `types` has the types in the message by column name. A type is None if the message does not name it.
         """
         epoch = self.history.epoch_of(first)
         if self.history.epoch_of(last) != epoch:
@@ -221,10 +227,11 @@ class TableReader:
         return _Plan(found, any(cell.number is not None for cell in found))
 
     def wire(self, epoch: Epoch, types: Mapping[str, str | None]) -> dict[str, tuple[str, str | None]]:
-        """Return the name and type in the message of each column of an epoch, by column identity.
+        """Return the name and type that columns have in the message, by column identity (an ID that a rename keeps).
 
-        `types` has the types in the message by column name. Raise BadValue if the epoch does not have a column, and
-        NameClash if two names differ only by case and mean the same column.
+        `types` has the types in the message by column name. A type is None if the message does not name it. Raise
+        BadValue if the schema of the epoch lacks a column of `types`. Raise NameClash if two names in `types` differ
+        only by case, because they mean the same column.
         """
         found: dict[str, tuple[str, str | None]] = {}
         for name, kind in types.items():
@@ -266,12 +273,14 @@ def ordering_clash(changes: Iterable[AppliedChange], part: str | None, epoch: in
 def undeclared_columns(
     events: Iterable[RowEvent], history: TableHistory, type_of: Callable[[str, str | None], tuple[str | None, GoldType]]
 ) -> list[InferredColumn]:
-    """Return the undeclared columns of row images: those that no statement declared.
+    """Return the undeclared columns of row images (columns that no statement declared) that `history` must still get.
 
-    Each column is returned once for each epoch, from the start of the epoch on. An undeclared column that is already
-    known is returned again if the images need a wider type. `type_of` returns the source type (None if messages do not
-    name it) and the gold type for a column name and the type in the message. The result does not depend on the order of
-    `events`: the event with the lowest sequence decides, and the type holds the values of all events.
+    A column is returned once for each epoch (period between two schema changes) whose images have it. If `history`
+    already has the undeclared column, it is returned only if the images need another type, such as a wider one.
+
+    `type_of` takes a column's name and its type in the message (None if the message names no type). It returns the
+    source type (None if messages do not name it) and the gold type. The result does not depend on the order of
+    `events`: the event with the lowest sequence gives the name, and later events can only widen the type.
     """
     images: dict[tuple[Sequence | None, _Types], RowEvent] = {}
     for event in events:

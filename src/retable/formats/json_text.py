@@ -38,8 +38,9 @@ def read_json(
 ) -> _T:
     """Read one strict JSON document as the decoder's type. Malformed or TooLarge say what is wrong and where.
 
-    `unread` returns the values that the decoder left as Raw (JSON bytes that it did not parse); a missing value is
-    UNSET. With `unread`, the check for strict JSON is fast. The caller must check every other Raw with `check_shared`.
+    The decoder may leave values as Raw (JSON bytes that it does not parse). `unread` takes the result of the decoder,
+    and returns such values, or UNSET for a missing value. It makes the check for strict JSON faster. The check may skip
+    the Raw values that `unread` does not return: check each of them with `check_shared`.
     """
     value = value.removeprefix(BYTE_ORDER_MARK)
     try:

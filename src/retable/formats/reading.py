@@ -58,7 +58,7 @@ def value_reader(
     `wire_type` is the type of the column in the message, or None if the message names no type. `declared` is its type
     in a statement, which decides what the message does not say. A date becomes days since 1970, a timestamp
     microseconds since 1970. The function raises BadValue if the gold type cannot hold the value exactly. It raises
-    ZeroDate for a date with a zero in it, if `zero_date` of the rules is `hold`.
+    ZeroDate if a year, month or day is zero, unless `rules.zero_date` is `null` or the gold type is string.
     """
     encoding = value_encoding(source_format, wire_type, gold, rules, declared)
     return read_value_of(encoding, wire_type or declared, gold, rules)
@@ -80,10 +80,11 @@ def value_encoding(
 def number_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> Callable[[str | None], Value] | None:
-    """Return a function that reads values that are JSON numbers, for a column of decimals in base64.
+    """Return a function that reads the values of a decimal column that are JSON numbers.
 
-    A producer can write such decimals as numbers, too. Return None if the values are not decimals in base64, or if the
-    message names the type of the column: the type then shows which of the two it is.
+    Some producers write decimals either as base64 or as JSON numbers. If messages name no types, the value itself shows
+    which of the two it is: a JSON string is base64. Return None if no separate function is needed:
+    the values are not decimals in base64, or `wire_type` (the type in the message) shows how they are written.
     """
     encoding = value_encoding(source_format, wire_type, gold, rules, declared)
     if wire_type is not None or not isinstance(encoding, Unscaled):

@@ -8,13 +8,14 @@ from itertools import accumulate
 def first_whole(window: str, last: str, cuts: Sequence[str], replays: Iterable[tuple[str, str]]) -> str:
     """Return the first window, from `window` on, whose consistent cut has the rows of all replays up to that window.
 
-    - `last`: the last replayed window, which is returned if there is no such window.
-    - `cuts`: the windows that have a consistent cut (one snapshot of every gold table), in order. For a window without
-      a cut, the cut before it is used.
-    - `replays`: for each replay, the pair of its window and the first cut that has its rows.
+    - `last`: the last replayed window. It is returned if no window qualifies.
+    - `cuts`: the windows that have a consistent cut (one snapshot of every gold table), in order. A window without a
+      cut uses the last cut before it.
+    - `replays`: one pair for each replay: the replayed window, and the first cut that has the rows of this replay.
 
-    A run always writes the cut of the last replayed window, whichever windows it replays. So the rows of a released
-    table, or of a window that was replayed again, are in no earlier cut.
+    The two windows of a pair can differ. A run that replays an old window again does not write the cut of that window.
+    It writes the cut of the last replayed window, so earlier cuts lack the new rows. The same is true for rows that
+    waited because of a hold, after the hold is released.
     """
     ordered = sorted(replays)
     windows, holding = [name for name, _ in ordered], [*accumulate((cut for _, cut in ordered), max)]

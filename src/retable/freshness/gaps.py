@@ -31,8 +31,8 @@ The action's target is the result of `Loss.of`."""
 class Loss:
     """A gap in a source: `positions` offsets that were lost before Retable recorded or landed the window `window`.
 
-    `whole` is a source epoch (first number of a position): a table that started again in this epoch or later lacks none
-    of these offsets.
+    `whole` is a source epoch (a number that is raised when positions start again). If a table's truncation point is in
+    this source epoch or a later one, the table lacks nothing: its rows from before that point do not count.
     """
 
     window: str
@@ -40,7 +40,10 @@ class Loss:
     whole: int
 
     def of(self, state: GoldState) -> str:
-        """Return the name of this loss for one table, which the field `target` of a person's recorded action has."""
+        """Return the name of this loss for one table: `<window>/<identity of the table>`.
+
+        If a person accepts the loss with `retable accept-loss`, this name is recorded in the field `target`.
+        """
         return f"{self.window}/{state.identity}"
 
 
@@ -51,11 +54,12 @@ def read_gaps(
     free_until: Callable[[str], str],
     before: Before,
 ) -> dict[str, list[Blocker]]:
-    """Return, by gold name, the blockers of tables that lack lost rows or rows that the settings left out.
+    """Return the blockers of tables that may lack rows, by gold name. A table without such a blocker has no entry.
 
-    `states` are the states of the tables, by gold name; the settings must include the tables. `free_until` takes a gold
-    name. It returns the window of the table's last watermark record without a blocker, or "" if there is no such
-    record. `before` returns the source's watermarks before a window.
+    A table may lack rows because positions of the source were lost, or because earlier settings left the table out.
+    `states` are the states of the tables by gold name, only of tables that the settings include now. `free_until` takes
+    a gold name. It returns the last window up to which nothing blocked the table, or "" if there is no such window.
+    `before` takes a window, and returns the source's watermarks before it.
     """
     if not states:
         return {}
@@ -81,7 +85,7 @@ def open_losses(
 ) -> list[Loss]:
     """Return the losses (gaps of lost positions) that block a table, oldest first.
 
-    `free_until` is the same function as for `read_gaps`.
+    `free_until` takes a gold name. It returns the last window up to which nothing blocked the table, or "".
     """
     since = {gold: free_until(gold)}
     return _open(lake, source, {gold: state}, since)[gold]

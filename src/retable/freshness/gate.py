@@ -52,8 +52,9 @@ class Cause:
 class Blocker:
     """A cause that stops the watermark of one table, although the watermark of the table's source may be later.
 
-    `before` has the source's watermarks up to the window before the blocker; they stay valid for the table. `until` is
-    the source time at which the table is blocked, if gold has all older changes of the table; otherwise it is None.
+    `before` has the source's watermarks after the window before the blocker. The table is complete through them, too.
+    `until` is the source time of the first change that gold lacks. It is None if this time is not known, or if gold may
+    lack older changes of the table. If it is later than a watermark in `before`, the table is complete through `until`.
     """
 
     cause: Cause
@@ -140,8 +141,9 @@ class Verdict:
 def judge(facts: Sequence[SourceFacts], through: datetime, lowest: Grade) -> Verdict:
     """Return one verdict on all tables in `facts`: that of the table with the earliest watermark.
 
-    A source itself is judged too, if it has no table or its own blocker. `through` is the source time up to which the
-    tables must be complete. `lowest` is the lowest grade of evidence that counts.
+    A source as a whole is judged like a table if its facts have no table, or if the source itself has a blocker
+    (`SourceFacts.own`). `through` is the source time up to which the tables must be complete. `lowest` is the lowest
+    grade of evidence that counts.
     """
     asked = [(each, table) for each in facts for table in _names(each)]
     assert asked

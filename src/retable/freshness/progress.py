@@ -28,8 +28,8 @@ _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 class SourceProgress:
     """How far a source is processed, and which watermarks this proves. `read_progress` makes it.
 
-    - `lines`: how complete the source is after each window: first by the last watermark record, then after each window
-      that was replayed later.
+    - `lines`: how complete the source is. The first item is from its last watermark record, and proves nothing if there
+      is no record. Then comes one item for each later window whose stages are all done.
     - `promised`: when that watermark record was written; None if there is no record.
     - `stuck`: the first window with an unfinished stage; None if there is no such window.
     - `recorded`: the end of the last recorded window.
@@ -116,8 +116,9 @@ def watermarks_before(lake: Lake, source: SourceSettings, progress: SourceProgre
 def decoded_anew(lake: Lake, source: str, progress: SourceProgress) -> str | None:
     """Return the first window whose rows in silver changed after its replay; None if there is no such window.
 
-    Watermarks are recorded only while there is no such window, so only windows that were written after the last record
-    are checked. Silver is read because it changes before any other record of the window.
+    Gold does not have the new rows of this window yet. Only windows that were written to silver after the last
+    watermark record are checked: that record would not exist if an earlier window had waited for its replay. They are
+    found in the snapshots of silver, because silver changes before any other record of the window.
     """
     since = None if progress.promised is None else progress.promised - CLOCKS_APART
     last = progress.line.window or ""

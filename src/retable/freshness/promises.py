@@ -67,8 +67,12 @@ class TablePromises:
     def next_rows(self, facts: SourceFacts, last: SourceLine, now: datetime) -> list[WatermarkRow]:
         """Return the watermark records to write for single tables. `now` is the time of the records.
 
-        `facts` has what is proven and blocked now; `last` is how complete the source was at its last watermark record.
-        A table that is newly blocked gets records for `last`, and records for the line of `facts`.
+        `facts` has what is proven and blocked now, after the window of `facts.line`. `last` is how complete the source
+        was at its last watermark record. A table gets records for the window of `facts.line`, with these exceptions:
+
+        - Its last record says that nothing blocks it, and this is still true: no record. The source's are valid.
+        - Its last record says that nothing blocks it, but now it is blocked: also records for `last`, where it was not.
+        - It was already blocked and still is, and no watermark of it is later than before: no record.
         """
         rows: list[WatermarkRow] = []
         for table, blockers in facts.blockers.items():

@@ -20,9 +20,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class LateTable:
     """A table that is not complete through the time that its SLA requires.
 
-    - `table`: the gold name. If it is None, the source itself is late: it has no tables, or lacks a table.
+    - `table`: the gold name. It is None if the source itself is late: it has no gold table yet, or too many of its
+      quarantined messages are of no table in gold.
     - `key`: names the cause; late tables with the same cause have the same key.
     - `due`: the time at which the first missing window should have been complete.
+    - `verdict`: how far the table is complete, and why not further.
     - `severity`, `owner`, `notify`: the settings of the table or its source.
     """
 

@@ -28,13 +28,14 @@ class Stamps:
     def best(self, lowest: Grade) -> datetime | None:
         """Return the latest timestamp of the grade `lowest` or a better grade; None if there is no such evidence.
 
-        The grade `drained` has no timestamp in a partition, so the better grades decide.
+        The grades are, the best first: `heartbeat`, `canary`, `row`, `drained`. Messages have no timestamp of the grade
+        `drained`. If `lowest` is `drained`, the result is the same as for `row`.
         """
         stamps = {"heartbeat": self.heartbeat, "canary": self.canary, "row": self.row, "drained": None}
         return max((at for grade in accepted(lowest) if (at := stamps[grade]) is not None), default=None)
 
     def joined(self, row: EvidenceRow) -> "Stamps":
-        """Return the later timestamp of each grade: of this object or of `row`."""
+        """Return, for each grade, the later one of two timestamps: that of this object and that of `row`."""
         return Stamps(_later(self.heartbeat, row.heartbeat), _later(self.canary, row.canary), _later(self.row, row.row))
 
 
@@ -42,9 +43,12 @@ class Stamps:
 class SourceLine:
     """How complete a source is after the window `window`. All stages of this window and all earlier windows are done.
 
-    Before the first window, `window` is None. `epoch` is the newest source epoch (first number of positions).
-    `partitions` has, by `topic/partition`, each Kafka partition with evidence in this epoch, and each older partition
-    that the first window of this epoch contains. An older partition has no timestamp until new evidence comes.
+    - `window`: None before the first window.
+    - `epoch`: the newest source epoch (a number that is raised when positions of the source start again).
+    - `partitions`: by `topic/partition`, the latest timestamps of each Kafka partition with evidence in this epoch. A
+      partition that is known from the epoch before is kept, without timestamps, if the first window of this epoch
+      has it.
+    - `watermarks`: by grade, the source time before which the source is complete.
     """
 
     window: str | None = None
@@ -55,8 +59,9 @@ class SourceLine:
     def extended(self, window: Window, evidence: Iterable[EvidenceRow], ordered: bool) -> "SourceLine":
         """Return how complete the source is after the next window, from the evidence of that window.
 
-        If `ordered` is true, the evidence of one partition counts for all partitions (docs/formats.md). A watermark
-        never goes back, even if a partition is added or has no new messages.
+        `ordered` says whether the producer writes all Kafka partitions in the order of the source. If it does, the
+        evidence of one partition counts for all partitions. A watermark never goes back, even if a partition is added
+        or has no new messages.
         """
         rows = list(evidence)
         epoch = max([self.epoch, *(row.epoch for row in rows)])
@@ -83,8 +88,9 @@ class SourceLine:
     def proven(self, lowest: Grade, ordered: bool) -> datetime | None:
         """Return the source time that the evidence of all partitions proves together, or None if it proves nothing.
 
-        If `ordered` is true, it is the latest timestamp of any partition. Otherwise it is the earliest, and every
-        partition needs a timestamp. `lowest` is the lowest grade of evidence that counts.
+        `lowest` is the lowest grade of evidence that counts. Each partition proves the time of its latest timestamp.
+        If `ordered` is true, one partition proves its time for all, so the result is the latest of these times.
+        Otherwise the result is the earliest of these times, and None if a partition has no timestamp.
         """
         stamps = [each.best(lowest) for each in self.partitions.values()]
         known = [at for at in stamps if at is not None]
@@ -95,8 +101,9 @@ class SourceLine:
     def silent(self, lowest: Grade, through: datetime, ordered: bool) -> list[tuple[str, datetime | None]]:
         """Return the partitions without evidence of the time `through` or later, each with its last timestamp.
 
-        The partition with the earliest timestamp comes first. If `ordered` is true, the evidence of one partition
-        counts for all, so return only the partition with the latest timestamp.
+        `lowest` is the lowest grade of evidence that counts. The timestamp is None if a partition has no evidence. Such
+        partitions come first, then the partition with the earliest timestamp. If `ordered` is true, the evidence of one
+        partition counts for all, so return only the partition with the latest timestamp.
         """
         last = sorted(
             ((name, stamps.best(lowest)) for name, stamps in self.partitions.items()),
@@ -107,9 +114,9 @@ class SourceLine:
 
 
 def drained(window: Window) -> datetime | None:
-    """Return the end of a window if the window was recorded after its end, so that it has all earlier messages.
+    """Return the end of a window if the window was recorded (its messages were chosen) at this time or later.
 
-    Otherwise return None.
+    Otherwise return None: messages that arrived before its end may be in the next window.
     """
     return window.end if window.recorded_at >= window.end else None
 
@@ -144,8 +151,9 @@ def to_rows(source: str, line: SourceLine, now: datetime) -> list[WatermarkRow]:
 def from_rows(rows: Sequence[WatermarkRow]) -> SourceLine:
     """Return how complete a source was, from one watermark record: the rows that `to_rows` made, one for each grade.
 
-    A row has the best timestamp of its grade or a better grade, so a weaker grade may now have this timestamp too. This
-    changes no watermark.
+    The row of a grade has the latest timestamp of this grade or a better grade. So the result may have the timestamp of
+    a `heartbeat` also for the weaker grade `row`. This changes no watermark, because the watermark of a grade is made
+    from the better grades, too.
     """
     by_grade = {row.grade: row for row in rows}
     some = rows[0]

@@ -27,11 +27,16 @@ class RowsMissing(RewriteNeeded):
 class Evolution:
     """The steps that change the present columns of a gold table into the final columns.
 
-    The first steps expand the table: drop `leftovers` (columns that a killed run left), add the columns `adds` under
-    temporary names, and do the type promotions `promotions` (name and new type). A reader then sees at most extra
-    columns that are null. The last steps contract the table: drop the columns `drops`, do the `renames` (present and
-    new name), and put the columns into `order` (present names; empty if the order stays). `physical` has the name of
-    each final column after the first and before the last steps.
+    The first steps expand the table. They come before the rows are written, and readers see at most extra columns that
+    are null. The last steps contract it, together with the commit of the rows.
+
+    - `leftovers`: columns to drop first; a killed run left them.
+    - `adds`: columns to add first, each with a temporary name.
+    - `promotions`: columns to promote first, by name, each with its new type.
+    - `drops`: columns to drop last.
+    - `renames`: columns to rename last, each with its present and its new name.
+    - `order`: all columns, by present or temporary name, in their last order; empty if the order stays.
+    - `physical`: the names of the final columns, in order, while the rows are written: between first and last steps.
     """
 
     adds: tuple[tuple[str, Column], ...]
@@ -64,12 +69,14 @@ def plan_evolution(
 ) -> Evolution:
     """Plan the steps from the `present` columns of a gold table to the `final` columns.
 
-    `known` are the columns in the table's recorded state; they say which Iceberg field has which column identity.
-    `names` has the final gold names by column identity. Set `by_name` for a rebuild: all rows are written again, so a
-    field may be reused for a column of another identity that has the same name and a type that fits.
+    A column has an identity: an ID that a rename does not change. `known` are the columns in the table's recorded
+    state; they say which Iceberg field has which identity. `names` has the final gold names by identity. Set `by_name`
+    for a rebuild. All rows are then written again, so a new column may reuse the field of another column with the same
+    name and a type that fits.
 
-    Raise LateChange if a column has another type in gold and only a rebuild can change it. Raise RewriteNeeded if rows
-    must be written again: the change of type loses no value, or a new column takes the values of a column of gold.
+    Raise RewriteNeeded if all rows must be written again: a type changes without loss of values, but Iceberg cannot
+    promote it (`int` to `string`), or older rows show the values of another column in a new column. Raise LateChange if
+    a type changes in another way, so that only a rebuild can do it. With `by_name`, neither error is raised.
     """
     fields = {field_id: (name, kind) for field_id, name, kind in present}
     field_of = {column.id: column.field_id for column in known if column.field_id in fields}

@@ -68,7 +68,7 @@ class GoldMetadata:
         return {key: value for key, value in self._metadata.properties.items() if key.startswith(PREFIX)}
 
     def fields(self) -> list[Field]:
-        """Return the columns in order, each as (field id, name, type). If gold has no such type, the type is None."""
+        """Return the columns in order, each as (field id, name, type). A type that gold never has is None."""
         fields = self._metadata.schema().fields
         return [(field.field_id, field.name, parse_gold_type(str(field.field_type))) for field in fields]
 

@@ -58,8 +58,8 @@ def gold_table(lake: LakeSettings, table: TableName) -> str:
 def gold_column(spelling: str, case: Case = "lower") -> str:
     """Return the gold name of a source column (`spelling`). Databases, schemas and tables are named by the same rule.
 
-    If `case` is "lower", the name is in lower case, so two names that differ only by case get the same gold name. They
-    get different names only if the rules of this module add a suffix to them.
+    If `case` is "lower", the name is in lower case, so `Id` and `ID` both become `id`. A name that must be changed in
+    another way, such as `a b`, gets a suffix that is a hash of the source's spelling: `A b` and `a b` stay different.
     """
     if spelling in _ROW_IDS:
         return _ROW_ID

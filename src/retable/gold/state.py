@@ -25,8 +25,8 @@ KEEP_APPLIED = 400
 class GoldColumn:
     """A column of a gold table, as recorded in the table's state.
 
-    `id` is its identity in the schema history. `field_id` is Iceberg's id. `name` is its name in the source, and `gold`
-    its name in the gold table. `default` is the text of the value in rows that are older than the column.
+    `id` is its identity (an ID that a rename does not change), `field_id` its ID in Iceberg. `name` is its name in the
+    source, and `gold` in the gold table. `default` is the text of the value in rows that are older than the column.
     """
 
     id: str
@@ -74,8 +74,8 @@ class RetentionFloor:
 class ShardState:
     """The recorded state of one shard: one of several source tables whose rows go into one gold table.
 
-    `truncated_at` is the shard's last truncation point. `reassigned` has, by identity, the shard's columns that
-    are stored in a gold column of another identity (`retable.schema_history.history.Shard`).
+    `truncated_at` is the shard's last truncation point. `reassigned` is for columns that had another first name in the
+    shard than in gold. It maps the identity (an ID that a rename does not change) of the shard's column to gold's.
     """
 
     table: TableName
@@ -87,23 +87,23 @@ class ShardState:
 class GoldState:
     """The state of one gold table: what a replay must know about the table before it changes it.
 
-    `identity` identifies the table under all its names, and `table` is its name in the source. `applied` has, by
-    window, a digest of the replayed rows and settings. `high_water` has, by source partition, the greatest sequence
-    (position of a change) in gold. `truncated_at` is the last truncation point, the position of a TRUNCATE, DROP or
-    CREATE TABLE: older rows do not count.
-
-    `changes` are the positions of the DDL statements that the table's schema results from, and `horizon` is the number
-    of the last window whose statements were read. If the source sends an update as two messages, `pending` has the
-    messages without their second part: the window by sequence. `floor` says which rows retention dropped from silver.
-    `inferred` are the undeclared columns, and `typing` is the digest of the settings that gave them their types.
-    `keys_are_set` says whether the settings name the `keys`. If several source tables go into the gold table, `shards`
-    are these tables by identity. `clashes` then counts the keys that rows of more than one shard have, if readers do
-    not see the shard of a row. For a table without a key, `debts` counts rows that were deleted but never inserted;
-    None means that they were not counted. `gathered` has, by identity, the gold tables that had rows of this table,
-    each with a digest of what was replayed into it (`replay.inputs.moved_rows`).
-
-    The last two fields are not stored. `is_set_back` says that main was rolled back, so that rows are missing.
-    `is_unread` says that the table's metadata is lost or cannot be read, so only its row in ops.tables is known.
+    - `identity`: an ID of the table that a rename does not change. `table`: its name in the source.
+    - `applied`: for each of the last windows, a digest of the rows and settings that were replayed.
+    - `high_water`: for each source partition, the greatest sequence (position of a change) in gold.
+    - `truncated_at`: the position of the last TRUNCATE, DROP or CREATE TABLE. Older rows do not count.
+    - `changes`: the positions of the DDL statements from which the table's schema results.
+    - `horizon`: the number of the last window whose DDL statements were read.
+    - `pending`: the sequences of updates of which only one of two messages has come, each with its window.
+    - `floor`: which rows retention dropped from silver.
+    - `inferred`: the undeclared columns. `typing`: a digest of the settings that gave them their types.
+    - `keys_are_set`: whether the settings name the `keys`.
+    - `shards`: by identity, the source tables that go into the gold table, if there are several.
+    - `clashes`: how many keys have rows of more than one shard, if readers do not see the shard of a row.
+    - `debts`: for a table without a key, the number of rows that were deleted but never inserted; None if not counted.
+    - `gathered`: by identity, other gold tables with rows of this table, and a digest of what was replayed into each.
+      It shows which of these rows this table already has.
+    - `is_set_back` (not stored): main was rolled back, so rows are missing.
+    - `is_unread` (not stored): the table's metadata is lost or unreadable, so only its row in ops.tables is known.
     """
 
     source: str
@@ -146,7 +146,7 @@ class GoldState:
         return [shard.table for identity, shard in self.shards.items() if identity == f"{shard.table}@base"]
 
     def of_shard(self, table: TableName) -> "GoldState":
-        """Return the state as that of one shard alone: with its high-water marks, without the shard's key column."""
+        """Return the state of one shard: with its name and high-water marks, without the key column of shard names."""
         marks = {
             source_part(part) or "": high_water
             for part, high_water in self.high_water.items()
@@ -161,7 +161,7 @@ class GoldState:
         return None if self.floor is None else self.floor.above(self.truncated_at)
 
     def with_applied(self, window: str, identity: str) -> "GoldState":
-        """Return the state with a window added to `applied`, which keeps only the last KEEP_APPLIED windows."""
+        """Return the state with the digest `identity` of `window` in `applied`. The last KEEP_APPLIED windows stay."""
         applied = {**self.applied, window: identity}
         kept = sorted(applied)[-KEEP_APPLIED:]
         return replace(self, applied={name: applied[name] for name in kept})
@@ -175,7 +175,7 @@ class GoldState:
 
 
 def first_schema_json(with_part: bool) -> str:
-    """Return the Iceberg schema of a new gold table: only the sequence column. Other columns are added later."""
+    """Return the first schema of a gold table: only the sequence column (`with_part`: with the source partition)."""
     members = [("epoch", "int"), ("hi", "decimal(38,0)"), ("lo", "long")] + ([("part", "string")] if with_part else [])
     fields = [
         {"id": number, "name": name, "required": False, "type": kind}

@@ -32,7 +32,7 @@ class CurrentRow:
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """A request for messages of updates that came as two messages. `his` are the `hi` numbers of their sequences."""
+    """A request for updates that came as two messages. `his` are the `hi` of their sequences (`epoch`, `hi`, `lo`)."""
 
     his: frozenset[int]
 
@@ -42,7 +42,7 @@ class LateKeys:
     """A request for all events of some keys from the sequence `since` on. These keys have an event older than gold.
 
     `hashes` are the hashes of these keys, made from the key columns `keys`. An event whose message names other key
-    columns is always part of the answer.
+    columns is always returned, because its hash cannot be compared.
     """
 
     hashes: frozenset[int]
@@ -62,7 +62,7 @@ class WindowRows(Protocol):
         """Return the number of rows by source table, as the messages name the tables."""
 
     def pieces(self, count: int) -> "list[WindowRows]":
-        """Split the events into about `count` parts or more. A task can have the rows of one part in memory."""
+        """Split the events into about `count` parts, or into more parts if one would be too big for a task's memory."""
 
     def read(self, table: TableName, hashes: tuple[int, int] | None = None, without: Collection[str] = ()) -> pa.Table:
         """Read the rows of a source table, without the columns in `without`.
@@ -138,8 +138,8 @@ class RemoteChange:
     """A change of a gold table like RowChange, but its rows are in an exchange, because Spark tasks made them.
 
     `gone` (keys to delete) and `rows` (new rows) have names in the exchange, each with its number of rows. `on` are the
-    gold names of the key columns, and `columns` those of all columns of the new rows. `nulls` are further columns, in
-    which all new rows are NULL. `edges` has the lowest and highest value of each key column, and NULL if a key is NULL.
+    gold names of the key columns, `columns` those of the columns in the exchange. `nulls` are gold's other columns; new
+    rows get NULL there. `edges` has the lowest and highest value of each key column, and NULL if a key is NULL.
     """
 
     exchange: Exchange
@@ -204,7 +204,7 @@ class RowStore(Protocol):
         """Run tasks and return their results, if useful in parallel in other processes. `are_long` marks slow tasks."""
 
     def slots(self, are_long: bool = False) -> int:
-        """Return the number of tasks to divide rows into; a multiple is possible, too. `are_long` is as in `run`."""
+        """Return how many tasks to divide rows into. A caller may use a multiple of it. `are_long` is as in `run`."""
 
     def exchange(self, gold: str) -> Exchange:
         """Return the exchange by which tasks that change a gold table pass rows to other tasks."""
@@ -286,9 +286,9 @@ class GoldTable(GoldMetadata, Protocol):
         """Partition new files by these partition fields, each with its column's name in the Iceberg table."""
 
     def replace(self, change: RowChange | RemoteChange, run: RunTasks[object], run_id: str, window: str) -> bool:
-        """Write a change without a branch. `publish` makes it visible. `run` runs Spark tasks.
+        """Write a change; `publish` makes it visible. `run` runs tasks. `run_id` and `window` go into the snapshot.
 
-        Return False if a branch is needed instead, because of the table's format or the types of the keys.
+        Return False if a branch is needed instead, because of the table's format, or the format of some of its files.
         """
 
     def branch(self, run_id: str) -> str:
@@ -308,8 +308,8 @@ class GoldTable(GoldMetadata, Protocol):
         """Make the written rows, the columns and the properties visible in one commit.
 
         Raise Fenced, and change nothing, if another writer changed the table. Raise Compacted if main has the same rows
-        in other files: call `rebase`, and write all rows again. If `tag` is given, tag main's snapshot before the
-        commit.
+        in other files: call `rebase`, and write all rows again. `window` goes into the summary of the snapshot.
+        `on_progress` gets texts about the progress. `tag` is a new tag for main's snapshot before the commit.
         """
 
     def rebase(self) -> None:
@@ -325,7 +325,7 @@ class GoldCatalog(Protocol):
     def load(self, name: str) -> GoldTable | None: ...
 
     def create(self, name: str, with_part: bool, location: str, format_version: int) -> GoldTable:
-        """Create an empty table at `location`. If the table exists, load it."""
+        """Create an empty table at `location`, or load it if it exists. `with_part`: rows get the source partition."""
 
     def rename(self, name: str, to: str) -> None: ...
 

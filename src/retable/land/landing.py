@@ -30,7 +30,7 @@ class Landing(Protocol):
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts for the ledger that are known before reading. Counts to which `read` adds are included."""
+        """The counts for the ledger before reading, by name. A count to which `read` adds is included, too, as 0."""
         ...
 
     def check(self) -> None:

@@ -45,12 +45,14 @@ def land_window(
     again: bool = False,
     checks: bool = False,
 ) -> StageReport:
-    """Land a whole recorded window, or nothing of it. A window that is already landed, or was dropped, does not change.
+    """Land all messages of a recorded window in one commit. A window that is already landed does not change.
 
-    If `again` is set, read the messages again, for messages that an earlier `max_message` cut off. If `checks` is set,
-    read them again if a landed file of the window is damaged. The column `landed_at` is the time at which the window
-    was recorded, so that landing the window into an empty lake gives equal rows. Raise PositionsLost if an object is
-    gone or changed, or if the brokers no longer have the recorded offsets.
+    If `again` is set, a landed window is read and written again. This is for messages whose end was cut off, because
+    the setting `max_message` was lower then. If `checks` is set, a landed window is written again only if one of its
+    files in bronze is damaged or missing. A window that retention dropped never changes. `run_id` and `now` are the ID
+    of the run and the time to record. The column `landed_at` gets the time at which the window was recorded, so a
+    window that is landed twice has the same rows. Raise NotFound if the window is not recorded. Raise PositionsLost if
+    an object is gone or changed, or if the brokers no longer have the recorded offsets.
     """
     started = perf_counter()
     recorded = find_window(lake, source.name, window)
@@ -83,7 +85,10 @@ def land_window(
 
 
 def land(spark: SparkSession, lake: Lake, source: Source, window: str, run_id: str, now: datetime) -> StageReport:
-    """Record all due windows of a source up to and including `window`, then land `window` (`land_window`)."""
+    """Record all due windows of a source up to and including `window`, then land `window` (`land_window`).
+
+    If the window has just ended, first wait until the setting `delay` of the source has passed since its end.
+    """
     record_due(lake, source, window, now)
     return land_window(spark, lake, source, window, run_id, now)
 

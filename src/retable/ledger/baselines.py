@@ -44,11 +44,11 @@ NO_BASELINES = Baselines()
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A baseline of one table that is not finished.
+    """A baseline of one table that is not finished: it is not completely in silver, or not completely replayed.
 
-    `rows` are its pieces. `landed` says if the copy is completely in silver. `replayed` is the number of pieces that
-    are replayed. Before the copy has landed, no piece counts. After that, the table starts at the position of the
-    baseline, and lacks the rows of the pieces that are not replayed.
+    `rows` are the pieces that are in silver. `landed` says whether the whole copy is there. `replayed` is the number of
+    replayed pieces. While `landed` is False, the baseline has no effect on the gold table. From then on, the gold table
+    starts at the position of the baseline, and lacks the rows of the pieces that are not replayed yet.
     """
 
     rows: tuple[BaselineRow, ...]
@@ -67,9 +67,9 @@ class Unfinished:
         return f"its baseline from {first.origin} at {format_start(first.position)} is not finished: {how_far}"
 
     def command(self, gold: str) -> str:
-        """Return the command that continues the baseline of a gold table.
+        """Return a text with the command that continues this baseline. `gold` is the name of the gold table.
 
-        It does not include the options that only say how to read the copy.
+        The command has the position and the partition, but not the options that only say how to read the copy.
         """
         first = self.rows[0]
         at = f"--at {format_start(first.position)}"
@@ -103,7 +103,10 @@ def unfinished_baselines(rows: Iterable[BaselineRow], replayed: Collection[str])
 
 
 def format_start(position: str) -> str:
-    """Format the position of a baseline, a sequence as text, for the option `--at` of the command line."""
+    """Return the position of a baseline as a value of the command-line option `--at`: `epoch:hi`, or `start`.
+
+    `position` is a sequence as text: source epoch, `hi` and `lo`, such as `0.4711.5`. The lowest one becomes `start`.
+    """
     at = parse_sequence(position)
     return "start" if at.hi == LOWEST.hi else f"{at.epoch}:{at.hi}"
 

@@ -58,7 +58,10 @@ class LedgerRows:
         return self.of_tables([table])[table]
 
     def applied(self, table: str) -> dict[str, str | None]:
-        """Return, by window, the digest of the silver content that was replayed into a gold table."""
+        """Return, by window, the digest of the silver content that was replayed into a gold table.
+
+        `table` is the gold name. The digest is None if the ledger row of the window has no digest.
+        """
         return {window: counted.identity for window, counted in self.of_table(table).items()}
 
     def of_tables(self, tables: Collection[str]) -> dict[str, Mapping[str, CountedRows]]:

@@ -70,8 +70,9 @@ class Cuts:
     def pruned(self, count: int) -> list[tuple[CutRow, CutRow]]:
         """Return the rows that the cuts of the last `count` windows need, as pairs: before and after pruning.
 
-        Pruning removes the cuts of all older windows. A row of an older window that is still needed moves to the first
-        of the last windows, with the revision -1.
+        Pruning removes the cuts of all older windows. But an older cut may have the newest row of a table that has not
+        changed since. Such a row moves to the first of the last `count` windows. There it gets the revision -1, so that
+        it comes before the rows that this window already has.
         """
         first = "".join(self.windows[-count:][:1])
         older = partial(replace, window=first, revision=-1)
@@ -122,12 +123,15 @@ def record_cut(
     before: Cuts,
     current: Callable[[str], TableSnapshot | None],
 ) -> str:
-    """Record the tables in `snapshots`, by table ID, as the consistent cut of a window.
+    """Record the gold tables after a run as the consistent cut of a window. Return the window of the recorded cut.
 
-    If a later window already has a cut, record them in the cut of the last such window. Return the window of this cut,
-    the first cut that contains what the run wrote. `before` are the cuts when the run started. If another run recorded
-    a table since then, the snapshot from `current` is used, so that the table does not move back to an older snapshot.
-    `current` takes a gold name, and returns None if the table is gone.
+    `snapshots` has the tables by table ID. If later windows already have a cut, the tables are recorded in the newest
+    of these cuts, and its window is returned: it is the first window whose cut contains what the run wrote.
+
+    `before` are the cuts when the run started. Another run may have recorded a table since then. For such a table,
+    `current` is called with the gold name, and the snapshot that it returns is recorded, so that the cut never goes
+    back to an older snapshot. If `current` returns None, the table is gone, and is left out. Raise ConflictError if
+    other runs record cuts first, twenty times.
     """
 
     behind = window

@@ -22,13 +22,15 @@ _ATTEMPTS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """One cause that makes tables late. `key` identifies the cause, and `id` this occurrence of it.
+    """One cause that makes tables late. `key` names the cause; `id` is the key with the time when the incident began.
 
-    `words` describes the incident, and `next_step` says what to do. `names` has the time when each source (`source`) or
-    table (`source/table`) should have been complete. A key of `claimed` and `told` is `late:`, `recovered:` or
-    `unwatched:`, followed by the name of a notifier. The value in `claimed` is the time when a process took over the
-    sending of the notification. The value in `told` is the time when the notification had been sent. `closed` means
-    that the incident is over. `unwatched` means that its tables have no SLA any more.
+    The state `closed` means that the incident is over. `unwatched` means that its tables have no SLA any more. `words`
+    describes the incident, and `next_step` says what to do. `names` has the time when each source (`source`) or table
+    (`source/table`) should have been complete.
+
+    `claimed` and `told` are about the notifications. Their keys are an event (`late`, `recovered` or `unwatched`) and
+    the name of a notifier, such as `late:mail`. `claimed` has the time when a process reserved the notification, to
+    send it. `told` has the time when the notification had been sent.
     """
 
     source: str

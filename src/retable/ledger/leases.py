@@ -64,9 +64,10 @@ def standing_leases(lake: Lake, source: str, now: datetime) -> list[Lease]:
 def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
     """Hold a lease for the duration of a `with` block, and renew it meanwhile.
 
-    Raise Leased if another lease conflicts with this lease (`meets`). Several replays may work on one source, because
-    only one of their commits succeeds. `patience` is the number of seconds that a replay waits until upkeep has ended
-    its work on the tables of the source.
+    Raise Leased if an active lease conflicts with this lease (`meets`). Several replays may work on one source at the
+    same time: if they write the same table, only one commit succeeds, so the table stays correct. If upkeep (compaction
+    and cleaning) already works on tables of the source, wait until it has ended, but at most `patience` seconds. Then
+    the block starts in any case.
     """
     began, length, newest = perf_counter(), lease.until - lease.recorded_at, lease
     ended = Event()
@@ -127,10 +128,11 @@ def _wait_for_upkeep(lake: Lake, lease: Lease, patience: float) -> None:
 
 
 def meets(lease: Lease, other: Lease) -> bool:
-    """Return whether two leases of one source conflict.
+    """Return whether `lease`, which a run wants to take, conflicts with `other`, an active lease of the same source.
 
-    They do if they have different holders, cover the same table, and exclude each other: upkeep excludes every other
-    run, and a build (of shadow tables) excludes another build.
+    They conflict only if they have different holders and cover the same table. In addition, `lease` must be for upkeep,
+    which does not start beside any other run, or both must be for a build of shadow tables. So a replay can always
+    take its lease.
     """
     same = lease.target == other.target or lease.source in (lease.target, other.target)
     alone = lease.purpose == "upkeep" or lease.purpose == other.purpose == "build"

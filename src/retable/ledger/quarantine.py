@@ -109,8 +109,9 @@ def read_quarantined(lake: Lake, source: str, window: str) -> Iterator[Quarantin
 def read_accepted(lake: Lake, source: str) -> dict[str, ActionRow]:
     """Return the actions that close quarantined rows of a source, by the ID of the row.
 
-    An action closes a row if a person accepted its loss, or if the row landed again in full. In the second case the
-    action counts only after the window in which the row landed again is replayed.
+    There are two kinds of such actions. Either a person accepted the loss of the row. Or the row is a line that was cut
+    off, because its file was not complete yet, and a later window landed the whole line. An action of the second kind
+    is returned only after that later window is replayed.
     """
     actions = read_actions(lake, source)
     landed = [row for row in actions if row.action.startswith(LANDED)]

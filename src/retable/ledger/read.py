@@ -90,9 +90,9 @@ def read_ledger(
 ) -> list[LedgerRow]:
     """Return the newest row of each window, stage and table of a source, ordered by window.
 
-    A filter that is None does not filter. `window` selects one window. `at_least` and `until` select a range of
-    windows, both ends included. `tables` selects gold names. `of_tables` selects rows about single tables (True) or
-    rows about whole windows (False).
+    A filter that is None does not filter. `window` selects one window. `at_least` has lower bounds by column, `until`
+    is the last window. `of_tables` selects rows about single tables (True) or about whole windows (False). `tables`
+    are names of tables: gold names in rows of replays, names in the source in rows of decodes.
     """
     first, last = window or str((at_least or {}).get("window", "")), window or until
     wanted: BooleanExpression = _ALL if of_tables is None else OF_TABLES if of_tables else Not(OF_TABLES)
@@ -107,9 +107,10 @@ def read_ledger(
 
 
 def read_stages(lake: Lake, source: str, since: str | None = None) -> dict[Stage, dict[str, str | None]]:
-    """Return the finished windows by stage, each with the `identity` of its row (`LedgerRow`).
+    """Return, for each stage, the windows that it has finished, each with the `identity` of its ledger row, or None.
 
-    `since` is the first window that is read. If it is None, all windows are read. Only few columns are read.
+    The identity is the decoder's version for a decode, and a digest of the window in silver for a replay. `since` is
+    the first window that is read. If it is None, all windows are read.
     """
     table = lake.find(OPS_TABLES[LedgerRow])
     done: dict[Stage, dict[str, str | None]] = {"land": {}, "decode": {}, "replay": {}}
@@ -270,8 +271,8 @@ def read_watermarks(
 ) -> list[WatermarkRow]:
     """Return the newest watermark record of each table, grade and window, ordered by window, then by recording.
 
-    If a table was blocked and not blocked in the same window, both rows are returned. A filter that is None does not
-    filter. `of_tables` selects records of tables (True) or records of the source itself (False).
+    If a window has records in which a table is blocked and is not blocked, the newest of each kind is returned.
+    `at_least` has lower bounds by column. `of_tables` selects records of tables (True) or of the source (False).
     """
     wanted = _ALL if of_tables is None else OF_TABLES if of_tables else Not(OF_TABLES)
     rows = _read(lake, WatermarkRow, at_least, wanted, source=source, table=table, window=window, grade=grade)

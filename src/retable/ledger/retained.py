@@ -48,12 +48,12 @@ def is_dropped(window: str, kept: str | None) -> bool:
 
 
 def goes_on(rows: pa.Table) -> pa.Array:
-    """Return a mask of `rows`: True for each row that the next watermark needs, so that it must stay even if it is old.
+    """Return a mask of `rows`: True for each row that must stay even if it is old, because the next watermark needs it.
 
-    `rows` are all rows of ops.evidence or of ops.watermarks of one source. In ops.evidence they are the newest row of
-    each partition, and its newest row with any timestamp. In ops.watermarks they are the newest row of each table and
-    grade, the newest row in which nothing blocked the table, and the row with the latest watermark. The source itself
-    counts as a table.
+    `rows` are all rows of one source, either of ops.evidence or of ops.watermarks. In ops.evidence, two rows stay for
+    each Kafka partition: the newest row, and the newest row that has a timestamp. In ops.watermarks, the newest row and
+    the row with the latest watermark stay for each table and grade. For each table, the newest row in which nothing
+    blocked the table also stays. Rows about the source itself are treated like rows of one more table.
     """
     columns = [name for name in _GOES_ON_BY if name in rows.column_names]
     found: dict[tuple[object, ...], int] = {}

@@ -18,11 +18,13 @@ class LedgerRow:
     """What a stage did with a window. If `table` is set, the row is only about this table in the window.
 
     `table` is a gold name for a replay, and a name in the source for a decode. `lowest` and `highest` are the first and
-    the last sequence (position in the source's log), as text, by Kafka partition. The only key is "" if all partitions
-    have one order. `identity` is the digest of the silver content that a replay applied, or the version of the decoder.
-    If `first` and `count` are set, the row is about `count` consecutive windows, from `first` to `window`. The
-    functions of `read` return one row for each of these windows. `cut` is the first window whose consistent cut
-    contains what a replay wrote. It is None if an older Retable wrote the row.
+    the last sequence (position in the source's log) of the rows, as text, by Kafka partition. If sequences can be
+    compared across all partitions, the only key is "". `identity` is the version of the decoder for a decode of a whole
+    window, and the digest of the window's content in silver for a replay. `cut` is the first window whose consistent
+    cut contains what a replay wrote. It is None if an older Retable wrote the row.
+
+    One row may stand for `count` consecutive windows without messages. Then `first` is the first of them, and `window`
+    is the last. The functions of `read` return a separate row for each window.
     """
 
     source: str
@@ -115,7 +117,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """An action of a person: what the person (`who`) did, to what (`target`), and why."""
+    """An action: what a person or Retable itself (`who`) did, to what (`target`), and why."""
 
     source: str
     action: str
@@ -193,10 +195,11 @@ class BaselineRow:
 class SuspectRow:
     """Rows of a gold table that its source cannot have any more, because a foreign key deleted or changed them.
 
-    `window`, `position` and `part` belong to the change of the parent row, or to the first of several such changes.
-    `columns` are the columns of the foreign key. `lost` describes the values that the parent no longer has. Both are
-    JSON text. The state is `settled` if gold has no such row any more, and `accepted` if a person confirmed that the
-    rows are right. `ops.actions` has that person's reason.
+    A foreign key of MySQL or MariaDB with CASCADE or SET NULL does this without an event in the log. `window`,
+    `position` and `part` belong to the change of the parent row, or to the first of several such changes. `columns` are
+    the columns of the foreign key. `lost` describes the values that the parent no longer has. Both are JSON text. The
+    state is `settled` if gold has no such row any more, and `accepted` if a person confirmed that the rows are right.
+    `ops.actions` has that person's reason.
     """
 
     source: str
@@ -237,10 +240,11 @@ class EvidenceRow:
 class WatermarkRow:
     """A watermark record: the source time up to which a source or a gold table is complete.
 
-    The evidence of the windows up to `window`, of at least this `grade`, proves the `watermark`. If `table` is None,
-    the record is about the source, and ignores what blocks single tables. There is one such record for each grade and
-    replayed window, and `evidence` has the latest timestamp by Kafka partition. Otherwise `table` is a gold name, and
-    `because` says what blocks this table. It is None if nothing blocks the table.
+    `watermark` is that time, or None if no time is proven. It is proven by evidence of at least this `grade` (kind of
+    evidence) in the windows up to `window`. If `table` is None, the record is about the source. Such a record ignores
+    what blocks single tables, and has in `evidence` the latest timestamp of each Kafka partition. There is one for each
+    grade and replayed window. If `table` is set, it is a gold name. Then `because` says what blocks the table; it is
+    None if nothing does. `epoch` is the source epoch.
     """
 
     source: str
@@ -308,9 +312,9 @@ class StageReport:
     """The result of one run of a stage (land, decode or replay) on one window.
 
     `tables` has the counts of each table. `held` has the names of tables that are stopped (held). `wrote` is False if
-    the window was already done with the same content, so nothing was written. `kept_columns` says which columns gold
-    keeps, because a setting asks for it, though statements of the window changed or dropped them: one text for each
-    statement.
+    the window was already done with the same content, so nothing was written. A setting can make gold keep a column
+    that a statement dropped, renamed or changed. `kept_columns` has one text for each such statement, which names the
+    table and the columns.
     """
 
     source: str

@@ -75,8 +75,8 @@ def counted(lake: Lake) -> Iterator[Lake]:
 def end_run(lake: Lake) -> None:
     """Raise the run number once more, and close the lake. A run calls this at its end, also if it failed.
 
-    The higher number shows that the lake changed since the run began. An error here is ignored, because it does not
-    change what the run did, and the next run raises the number.
+    So a copy of the catalog that was made during the run has a lower number than the warehouse, and counts as too old.
+    An error here is ignored, because it does not change what the run did, and the next run raises the number.
     """
     with suppress(RetableError):
         begin_run(lake)

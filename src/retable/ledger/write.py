@@ -17,8 +17,8 @@ from retable.ledger.rows import OPS_TABLES, OpsRow
 def append_rows(lake: Lake, rows: Sequence[OpsRow]) -> None:
     """Append rows of any kinds, with one commit for each ops table.
 
-    Raise ConflictError if other processes commit first, twenty times. A file has the rows in reverse order, the last
-    row first.
+    `rows` are in order, the newest row last. A data file has them in reverse order, because readers expect the newest
+    row of a file first. Raise ConflictError if other processes commit first, twenty times.
     """
     for kind, name in OPS_TABLES.items():
         if mine := [asdict(row) for row in rows if type(row) is kind]:

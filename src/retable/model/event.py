@@ -64,13 +64,15 @@ class ChangeEvent(msgspec.Struct, frozen=True, gc=False):
 
     `op` is the kind of change, `op_raw` the operation as the message writes it. `before` and `after` are the row before
     and after the change, as JSON text with all digits of the message. `image` says whether the event has both (`full`)
-    or is half of an update in two messages. If `partial_after` is True, a column that `after` lacks is unchanged,
-    otherwise it is NULL; `partial_before` says the same of `before`.
+    or is half of an update in two messages. A column that `after` lacks is unchanged if `partial_after` is True, and
+    NULL if it is False. `partial_before` has the same meaning for `before`.
 
-    `keys` are the key columns, and `keys_origin` says what named them. `sequence` is the position in the order of
-    changes; it is None for a heartbeat or a note. `table_changes` is the table's new schema as JSON, for a DDL event of
-    Debezium. `column_types` has the type of each column, if the message contains types. Times are epoch milliseconds.
-    `problems` are codes of problems in the message, such as those of BLOCKING_PROBLEMS.
+    `keys` are the names of the key columns. `keys_origin` says where these names come from, such as the message or the
+    settings (`registry`). `sequence` is the position in the order of changes; it is None for a heartbeat or a note.
+    `sequence_scope` says where sequences can be compared: in the whole source (`stream`), or only inside one Kafka
+    partition (`partition`). `table_changes` is the table's new schema as JSON, for a DDL event of Debezium.
+    `column_types` has the type of each column, if the message contains types. Times are epoch milliseconds. `problems`
+    are codes of problems in the message, such as those of BLOCKING_PROBLEMS.
     """
 
     source_format: str

@@ -13,15 +13,18 @@ _NONE: frozenset[int] = frozenset()
 class RowEvent(NamedTuple):
     """A row change, read from silver to be folded (reduced to the last state of its key).
 
-    `sequence` is its position in the source's log, `part` its Kafka partition if sequences compare only inside one
-    partition, and `ordinal` the number of its window. `counted` is False for a row of another window, which is read
-    only because a late key (a key with an event older than gold's rows) needs it. If `partial` is True, a column that
+    `sequence` is its position in the source's log. `part` is its Kafka partition if sequences compare only inside one
+    partition. `ordinal` is the number of its window. `counted` is False for a row of another window, which is read only
+    because a late key (a key with an event older than gold's rows) needs it. If `partial` is True, a column that
     `after` lacks is unchanged.
 
-    If the source writes an update as two messages, `half` says which of the two this is; both have the same source
-    epoch and `hi` in their sequences. `key_hash` and `old_key_hash` are hashes of the key after and before the change;
-    `old_key_hash` is None if the key stays. `shard` names the row's source table if several source tables go into one
-    gold table. A fold must not change the keys whose hashes are in `apart`, because it does not get all their events.
+    Some sources write an update as two messages (halves). Then `half` says whether this one has the row before or after
+    the update. Both halves have the same `epoch` and `hi` in their sequences. `key_hash` is the hash of the key after
+    the change. `old_key_hash` is that of the key before the change, or None if the key stays. `shard` names the row's
+    source table if several source tables go into one gold table.
+
+    If the fold does not get all events of one of these two keys, the hash of this key is in `apart`. The fold must not
+    change the key.
     """
 
     op: str
@@ -56,23 +59,28 @@ class RowEvent(NamedTuple):
 
     @property
     def arrival(self) -> tuple[Sequence, int, str, int, int, int]:
-        """The sort key of events: the sequence and, if a message came twice, then window and address of the message.
+        """The sort key of events: first the sequence, then the window and the address of the message.
 
-        No two events have the same sort key.
+        The window and the address order the copies of a message that came twice, so no two events have the same sort
+        key.
         """
         return (self.sequence, self.ordinal, self.topic, self.partition, self.offset, self.row_index)
 
     def of_keys(self, hashes: frozenset[int]) -> "RowEvent":
-        """Return this event for a fold that gets all events only of the keys with these hashes.
+        """Return this event for a fold that may change only the keys with these hashes.
 
-        If the event's new or old key has another hash, this hash is in `apart`, and the fold does not change the key.
+        A change of a key has two hashes, of the old and of the new key. A hash that is not in `hashes` is put into
+        `apart`: the fold does not have all events of this key, so it must not change the key.
         """
         apart = frozenset(h for h in (self.key_hash, self.old_key_hash) if h is not None) - hashes
         return self._replace(apart=apart) if apart else self
 
 
 def unpaired(events: Iterable[RowEvent]) -> dict[Pair, RowEvent]:
-    """Return the events that are half of an update in two messages and lack the other half in `events`, by `pair`."""
+    """Return the halves whose other half is not in `events`, by `RowEvent.pair`.
+
+    A half is one of the two messages in which some sources write an update.
+    """
     halves: dict[Pair, dict[Half, RowEvent]] = {}
     for event in events:
         if event.half is not None:

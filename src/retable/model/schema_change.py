@@ -11,7 +11,8 @@ from retable.model.schema import ColumnSpec
 class ColumnPosition:
     """FIRST or AFTER in a statement: the column becomes the first column, or follows the column named `after`.
 
-    If neither is set, a new column becomes the last column, and a present column stays where it is.
+    If `first` is False and `after` is None, a new column becomes the last column, and a present column stays where it
+    is.
     """
 
     first: bool = False
@@ -94,7 +95,11 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
-    """DROP COLUMN. If `leaves_key` is True, the primary key loses this column but keeps the others, as in MySQL."""
+    """DROP COLUMN. The table loses the column `name`.
+
+    `leaves_key` matters if the column is in the primary key. If it is True, the primary key keeps its other columns, as
+    in MySQL. If it is False, Retable cannot apply the statement, and the table is held.
+    """
 
     table: TableName
     name: str

@@ -49,7 +49,9 @@ def adopt(
     former: str | None = None,
     lacking: Collection[str] = (),
 ) -> Path | None:
-    """Register tables in the catalog, and give the lake its next run number. `tables` has metadata files by table name.
+    """Register tables in the catalog, and record a new run number in the record of the lake.
+
+    `tables` has the address of the metadata file of each table, by table name.
 
     A SQLite catalog is made as a new file with exactly these tables. Return the file to which the former catalog was
     renamed, or None if there was no former catalog. In any other catalog the tables are registered one by one, and the

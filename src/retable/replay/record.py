@@ -154,10 +154,10 @@ def change_rows(
 ) -> list[SchemaChangeRow]:
     """Return the rows that record statements in ops.schema_changes, without rows that are already there.
 
-    `windows` has each statement with its window. There is one row for each table that a statement changes, from
-    `results`. A statement that changes no table (an index, a database, a grant) is recorded under the table name in it;
-    `recorded_changes` has such statements with status and reason. If an earlier run recorded a statement for a table,
-    the statement counts as changing this table, even if this run did not replay the table.
+    `windows` has each statement with its window. `results` are the replayed tables: each statement in the history of
+    such a table gets one row for this table. `recorded_changes` has statements with status and reason. A statement in
+    it that concerns no table (an index, a database, a grant) gets one row without a table identity, under the table
+    name in the statement. It gets no such row if this or an earlier run recorded it for a table, or if it was applied.
     """
     recorded = read_schema_changes(lake, source)
     statements = {(statement.position, statement.part): statement for statement in windows}
@@ -231,12 +231,17 @@ def window_rows(
     former: set[str],
     retired: Collection[str] = (),
 ) -> list[LedgerRow]:
-    """Return the ledger rows which say that windows are replayed, with the sums of the counts of their tables.
+    """Return the ledger rows of whole windows (rows without a table name), if they differ from the recorded ones.
 
-    The rows are copies of `whole`. `ledger` has the rows of earlier replays of these windows, `counted` the rows of
-    this run. `former` has former names of this run's tables: their rows are counted under the present names now, so the
-    sums ignore them. In the replayed window, the sums also ignore the tables in `retired`, unless this run counted
-    them. A window other than that of `whole` keeps its identity, and so do all windows if `whole` has no identity.
+    Such a row says that the window is replayed. Its counts are the sums of the counts of the window's tables. `whole`
+    is the row of the replayed window, without counts; the other rows are copies of it. `ledger` has the recorded rows
+    of `windows`. `counted` has the rows of tables in this run; such a row replaces the recorded row of its table.
+
+    The sums leave out recorded rows of the tables in `former`, because these are old names of this run's tables. In the
+    replayed window, they also leave out those in `retired`, the tables that the settings exclude now.
+
+    The identity of a window is a digest of its content in silver. The replayed window gets the identity of `whole`, and
+    the other windows keep theirs. In a rebuild, `whole` has none: all windows keep theirs, and `retired` has no effect.
     """
     by_window: dict[str, list[LedgerRow]] = defaultdict(list)
     done: dict[str, LedgerRow] = {}
@@ -273,7 +278,11 @@ def facts(row: TableRow | None) -> tuple[object, ...] | None:
 
 
 def lacking_first_rows(lake: Lake, table: Table, source: str) -> list[TableRow]:
-    """Return the newest rows of `ops.tables` that do not say where the rows of their table start (`FirstRows`)."""
+    """Return the newest rows of ops.tables (`table`) that should say where their table's rows start, but do not.
+
+    Only a table that no statement created, and that is not dropped, needs this: its first window, and the lowest
+    sequence of each Kafka partition.
+    """
     rows = newest_tables(rows_of(TableRow, scan(lake, table, source=source)))
     return [row for row in rows if is_undeclared(row) and row.lowest is None]
 

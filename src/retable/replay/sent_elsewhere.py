@@ -33,8 +33,8 @@ def find_moved(
 ) -> list[RowsElsewhere]:
     """Return the rows that the settings now send to another gold table than before, and that it lacks.
 
-    `states` are all gold tables of a source, by name. `applied` takes the name of a gold table. It returns, by window,
-    the identity of the content that was replayed into the table, according to the ledger.
+    `states` are all gold tables of a source, by name. `applied` takes the name of a gold table. It returns what the
+    ledger says was replayed into this table: by window, a digest of the window's content in silver and of the settings.
     """
     known = {state.identity: state for state in states.values()}
     found = []
@@ -60,8 +60,10 @@ def tables_to_rebuild(
     """Return the gold tables that need a rebuild, by name, each with the reason.
 
     If the settings send the rows of a source table from one gold table to another, both need a rebuild: the second
-    lacks these rows, and the first still has them. The first needs none if no rows go to it any more. The parameters
-    are those of `find_moved`.
+    lacks these rows, and the first still has them. The first needs none if no rows go to it any more.
+
+    `states` are all gold tables of a source, by name. `applied` takes the name of a gold table and returns, by window,
+    a digest of the content that was replayed into it.
     """
     found: dict[str, str] = {}
     for each in find_moved(settings, source, states, applied):
@@ -75,6 +77,6 @@ def tables_to_rebuild(
 
 
 def ledger_digest(applied: Mapping[str, str | None]) -> str:
-    """Return a digest of what was replayed into a gold table: by window, `applied` has the identity of the content."""
+    """Return one digest for all content that was replayed into a gold table. `applied` has a digest for each window."""
     mine = sorted((window, str(what)) for window, what in applied.items())
     return hashlib.sha256(repr(mine).encode()).hexdigest()[:16]

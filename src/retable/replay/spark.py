@@ -75,7 +75,7 @@ def replay_piece(
     now: datetime,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
-    """Replay one piece of a baseline (full copy of a table). Silver has the piece as if it were a window, `window`."""
+    """Replay one piece of a baseline (full copy of a table). Silver stores the piece like a window named `window`."""
     return _record(spark, lake, source, run_id, now, on_progress, lambda run: run.replay(window), window)
 
 
@@ -162,9 +162,10 @@ def _record(
 
 
 def slots(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[SessionSlot]]:
-    """Return a function that returns a number of slots, to replay tables in parallel, each with its own Spark session.
+    """Return a function that takes a number and returns so many slots, to replay tables in parallel.
 
-    The first slot uses `spark`. Other sessions are made when they are needed, and live as long as `spark` does.
+    A slot reads and writes the tables of the lake with its own Spark session. The first slot uses `spark`. Other
+    sessions are made when they are needed, and live as long as `spark` does. `source` is the name of the source.
     """
     size = WindowSize()
     own, others = (

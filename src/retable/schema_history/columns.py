@@ -74,7 +74,10 @@ def evolve(
 
 
 def shape(columns: tuple[Column, ...]) -> list[tuple[str, str | None]]:
-    """Return the columns of the source as pairs of name and source type, in one spelling, to compare two schemas."""
+    """Return the columns that the source has as pairs of name and source type, to compare two schemas.
+
+    Names and types are in lower case, and types are without blanks: `Decimal(10, 2)` becomes `decimal(10,2)`.
+    """
     return [(column.name.lower(), spelling(column.source_type)) for column in columns if column.retained is None]
 
 

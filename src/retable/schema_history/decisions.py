@@ -56,7 +56,10 @@ _ASKED: dict[Destructive, str] = {
 
 
 def is_row(stands: str | None) -> bool:
-    """Return whether the text at which a table stopped is a row's image (JSON) and not a DDL statement."""
+    """Return whether `stands`, the text at which a table stopped, is a row's image (JSON) and not a DDL statement.
+
+    If there is no text (None), return False.
+    """
     return stands is not None and stands.startswith("{")
 
 

@@ -52,10 +52,11 @@ class Column:
 
     `id` is its identity, which stays the same when the column is renamed or its type changes: the position of the
     statement that added the column (`<sequence>:<n>`). A column that is dropped and added again gets another identity.
-    `default` is the text of the value that rows older than the column show. If the type changed later so that rows were
-    rewritten, `born` is the column as it was added, and the default is read with the type of `born`. `fill` says from
-    which other column older rows get their values. From the position `text_since` on, the column is text in gold,
-    whatever type the source declares. `retained` is set if the source no longer has the column.
+    `default` is the text of the value that rows older than the column show. A later change of the type may make it
+    necessary to write gold's rows again. `born` is then the column before the first such change: the text in `default`
+    is read with the type of `born`, and converted. `fill` says from which other column older rows get their values.
+    From the position `text_since` on, the column is text in gold, whatever type the source declares. `retained` is set
+    if the source no longer has the column.
     """
 
     id: str
@@ -160,7 +161,7 @@ class Hold:
 
     @property
     def words(self) -> str:
-        """The reason of the hold, for logs and alerts. If it shows a value of a row, a text without the value."""
+        """The reason of the hold, for logs and alerts. If it may show a value of a row, a general text instead."""
         shows = self.is_of_row or self.code in _OF_VALUES
         return (
             "a value of a row stops the table: `retable hold list` shows the value and the reason"

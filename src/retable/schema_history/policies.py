@@ -15,9 +15,10 @@ REMEDY_KEYED = (
 
 
 def side_column(epoch: Epoch, old: Column, new: Column, at: Sequence, number: int) -> Epoch:
-    """Return the epoch (schema) after a column is replaced at the position `at`: `old` by `new`.
+    """Return the epoch (schema) after the type of a column changed at the position `at`, if gold keeps the old column.
 
-    Gold keeps the old column, with its values, as `<name>__until_<number>`.
+    The column `new` replaces `old`. In rows before `at`, it shows the converted values of `old`. Gold keeps the old
+    column, with its values, as `<name>__until_<number>`.
     """
     filled = replace(new, default=None, born=None, fill=Fill(at, old, new.source_type, new.type))
     there = tuple(filled if column == old else column for column in epoch.columns)
@@ -27,8 +28,8 @@ def side_column(epoch: Epoch, old: Column, new: Column, at: Sequence, number: in
 def replace_retaining(epoch: Epoch, old: Column, new: Column, at: Sequence) -> Epoch:
     """Return the epoch (schema) after the column `old` is renamed to `new`, if gold keeps both columns.
 
-    The old column shows the same values as the new column in new rows, too. A retained column that showed the
-    values of the old column now shows the values of the new column.
+    Both columns show the same values, in rows before and after the position `at`. Gold may also have columns that it
+    kept after earlier renames. If such a column showed the values of `old`, it shows those of `new` from now on.
     """
     filled = replace(new, default=None, born=None, fill=Fill(at, old, new.source_type, new.type, keeps=True))
     there = tuple(filled if column == old else column for column in epoch.columns)
@@ -58,13 +59,20 @@ def kept(epochs: list[Epoch]) -> str | None:
 
 
 def retain(column: Column, number: int, follows: str | None = None) -> Column:
-    """Return a column as gold keeps it after the source dropped it. `number` and `follows` are as in RetainedColumn."""
+    """Return a column as gold keeps it after the source dropped, renamed or changed it.
+
+    Its name in gold is `<name>__until_<number>`, or its own name if `number` is 0. If `follows` is the identity of
+    another column, new rows show the value of that column. Otherwise they show null.
+    """
     name = f"{column.name}__until_{number}" if number else column.name
     return replace(column, name=name, retained=RetainedColumn(column.name, number, follows))
 
 
 def unfollowed(epoch: Epoch, identity: str) -> Epoch:
-    """Return the epoch in which no retained column shows the values of the column `identity`, as these changed."""
+    """Return the epoch (schema) after the column `identity` was dropped or got another type.
+
+    Retained columns (kept by gold only) that showed the values of this column show null in new rows now.
+    """
     return _followed(epoch, identity, None)
 
 
@@ -133,7 +141,10 @@ def keyed_cast(
 
 
 def source_ids(column: Column) -> list[str]:
-    """Return the identities of the columns whose values this column shows in older rows, the latest column first."""
+    """Return the identities of the columns that this column replaced, the latest one first; [] if there are none.
+
+    In rows that are older than this column, it shows their values.
+    """
     found: list[str] = []
     while column.fill is not None:
         column = column.fill.of

@@ -22,9 +22,9 @@ def trace(
 
     Return the timeline, which has the histories of the tables.
 
-    `known` are tables that rows show but that may have no statement, each with the position of its first row. If the
-    position is None, the table exists before all statements. Otherwise a statement below the position does not affect
-    the table, and may create another table of the same name. `inferred` are undeclared columns of row images.
+    `known` are tables that have rows but perhaps no CREATE TABLE, each with the position of its first row. If no
+    table has the name at this position, a table begins there, and statements below the position do not affect it. If
+    the position is None, the table exists before all statements. `inferred` are undeclared columns of row images.
     `decisions` are decisions of people about statements and rows.
     """
     known = known or {}

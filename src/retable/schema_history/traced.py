@@ -43,11 +43,12 @@ def _identity(wanted: str, left: int) -> str:
 class TracedTable:
     """The history of a table while statements are applied to it. `freeze` returns the finished history.
 
-    Most fields are as in `TableHistory`. `inferred` are the undeclared columns by the start of their epoch. `left`
-    counts, for each column name, how often a column of this name was dropped or renamed. `renamed` is for columns that
-    a statement renames before an image shows them: it maps the new name to the identity. `declared` is the last dump of
-    the table's schema; it is None before the first dump and after CREATE TABLE. `saved` is the state before the current
-    statement (`save`, `undo`).
+    A field that `TableHistory` also has means the same here. `inferred` are the undeclared columns (only images show
+    them), by the start of their epoch. `left` counts, by name, how often a column of this name was dropped or renamed,
+    so that a later undeclared column of this name gets another identity. If an undeclared column is renamed before an
+    image shows it, `renamed` maps its new name to its identity. `declared` has the columns in the last dump of the
+    table's schema; it is None before the first dump and after CREATE TABLE. `saved` is the state before the current
+    statement: `save` sets it, and `undo` returns to it.
     """
 
     identity: str
@@ -86,7 +87,10 @@ class TracedTable:
         return any((noted.position, noted.part) == (at.position, at.part) for noted in self.changes)
 
     def explain(self, at: Statement, reason: str) -> None:
-        """Set the reason in the record of a statement, if it is the last one. A refused statement keeps its reason."""
+        """Set the reason that is recorded for the statement `at`, if this is the last recorded statement of the table.
+
+        If the statement was refused, it keeps its reason.
+        """
         last = self.changes[-1] if self.changes else None
         if last is not None and (last.position, last.part) == (at.position, at.part) and last.status != "refused":
             self.changes[-1] = replace(last, reason=reason)

@@ -11,9 +11,10 @@ UserID = Annotated[str, Field(pattern=r"^[^\s:][^:]*(:[^:]+)?$")]
 
 
 class AirflowSettings(BaseModel, frozen=True, extra="forbid"):
-    """Who may see, run and decide in Airflow. Roles are roles of Airflow's auth manager.
+    """Which roles may see and run the DAGs, and which users may decide. Roles are roles of Airflow's auth manager.
 
-    If no roles are set, only the permissions of Airflow decide who may see and run.
+    To decide is to answer a question that a DAG asks a person, for example whether to approve a held change. If no
+    roles are set, only the permissions of Airflow say who may see and run the DAGs.
     """
 
     may_read: tuple[NonEmptyStr, ...] = ()

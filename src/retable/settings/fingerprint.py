@@ -38,9 +38,10 @@ does not make existing tables stale."""
 
 
 def value_facts(source: SourceSettings, rules: TableRules, *, is_taken: bool, case: str) -> dict[str, object]:
-    """Return the settings that decide how the rows of a table are decoded and typed.
+    """Return the settings that decide how the rows of a table are decoded and typed, by name, for `digest`.
 
-    `is_taken` says whether `include` and `exclude` select the table. `case` is the setting `case` of the lake.
+    `is_taken` says whether `include` and `exclude` select the table, so that its rows are replayed. `case` is the
+    setting `case` of the lake: whether names in gold have small letters (`lower`) or are as in the source (`source`).
     """
     return {
         **typing_facts(source, rules),
@@ -56,7 +57,7 @@ def value_facts(source: SourceSettings, rules: TableRules, *, is_taken: bool, ca
 
 
 def typing_facts(source: SourceSettings, rules: TableRules) -> dict[str, object]:
-    """Return the settings that decide the gold type of a column for which no DDL statement declares a type."""
+    """Return the settings that decide the gold type of a column whose type no DDL statement declares, by name."""
     return {
         "format": source.format,
         "system": source.source_system,

@@ -86,9 +86,10 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def jars(self) -> tuple[str, ...]:
-        """The Maven artifact names of the jars that Spark needs for this lake, without Iceberg's own jar.
+        """The jars that Spark needs for this lake besides Iceberg's own jar, as Maven artifact names.
 
-        Jars that are not needed make Spark's start slower.
+        For example, `postgresql` is needed only for a PostgreSQL catalog. The jars of other catalogs are left out,
+        because each jar makes Spark's start slower.
         """
         catalog = {SqliteCatalog: ("sqlite-jdbc",), PostgresCatalog: ("postgresql", "checker-qual")}
         needs_aws = isinstance(self.warehouse, Bucket) or isinstance(self.catalog, GlueCatalog)

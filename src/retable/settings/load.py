@@ -49,10 +49,7 @@ def _specificity(glob: str) -> tuple[bool, int, int]:
 
 
 class Settings(BaseModel, frozen=True, extra="forbid"):
-    """All settings of a lake, its sources and its tables, as `load_settings` reads them.
-
-    The keys of `sources` are names of sources. The keys of `tables` are glob patterns over table names.
-    """
+    """All settings of a lake. `sources` has sources by name. `tables` has rules by a glob pattern over table names."""
 
     lake: LakeSettings
     sources: dict[str, Annotated[Source, Field(discriminator="kind")]] = Field(default_factory=dict)
@@ -97,11 +94,14 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         return self
 
     def target(self, table: TableName) -> TableName | None:
-        """Return the table name that the setting `to` gives for this source table; None if `to` is not set for it."""
+        """Return the table into which the setting `to` puts the rows of a source table; None if `to` is not set."""
         return self._matching(table).to if self._targets else None
 
     def rules(self, table: TableName) -> TableRules:
-        """Return the settings of a source table, or of a `to` table. InvalidSetting if two patterns match equally."""
+        """Return the settings of a table: those of its most specific pattern, or the defaults if no pattern matches.
+
+        `table` may also be a table that `to` names. InvalidSetting if two patterns match equally: `a.b*` and `a.*b`.
+        """
         return self._targets.get(table) or self._matching(table)
 
     def unmatched(self, tables: Collection[TableName]) -> list[str]:
@@ -109,10 +109,10 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
         return [glob for glob in self.tables if not any(fnmatchcase(str(table), glob) for table in tables)]
 
     def feeds(self, source: SourceSettings, table: TableName, is_sharded: bool) -> bool:
-        """Return whether, with these settings, rows of a source still go to an existing gold table.
+        """Return whether, with these settings, an existing gold table still gets rows from a source.
 
-        If `is_sharded`, several source tables go into the gold table, and `table` is the name that the setting `to`
-        gives the gold table. Otherwise `table` is the name of the source table.
+        If `is_sharded`, the gold table has the rows of several source tables, and `table` is the name that the setting
+        `to` gives it. Otherwise `table` is the source table; if it is excluded, or has a `to` now, the result is False.
         """
         if is_sharded:
             return table in self._targets
@@ -160,7 +160,7 @@ _SECTIONS: dict[str, type[BaseModel]] = {"lake": LakeSettings, "sources": Source
 
 
 def entry_of(option: FieldInfo) -> type[BaseModel] | None:
-    """Return the pydantic model of an entry if a format option is a list of TOML tables; None for any other option."""
+    """Return the model of an entry if a format option is a list of TOML tables, as `canal_dialect`; otherwise None."""
     inside = get_args(option.annotation)
     return next((each for each in inside if isinstance(each, type) and issubclass(each, BaseModel)), None)
 

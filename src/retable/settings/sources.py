@@ -169,7 +169,10 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class FilesSource(SourceSettings, frozen=True):
-    """A source whose messages are lines of objects. New objects arrive in a folder or a bucket."""
+    """A source whose messages are in files of a folder, or in objects of a bucket. Each line has one message.
+
+    The settings call a file an object, too.
+    """
 
     kind: Literal["files"]
     """Where the messages are: in files."""

@@ -67,7 +67,10 @@ def check_server(server: str, text: str) -> None:
 
 
 def check_host(host: str) -> None:
-    """Raise ValueError if a host is link-local, or a cloud's metadata service. Such a host gives a machine its keys."""
+    """Raise ValueError if a host is link-local (169.254.x.x), or a cloud's metadata service.
+
+    A machine in a cloud gets its access keys from such a host, so no address in the settings should lead there.
+    """
     try:
         # A single number, and an address with fewer than four parts, are valid IPv4 addresses too.
         found = ip_address(inet_ntoa(inet_aton(host)))
@@ -174,6 +177,9 @@ class S3Settings(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment variables that hold the keys: the keys are names of settings, the values variable names."""
+        """The names of the environment variables that hold the access keys, by the setting that names them.
+
+        For example, `{"access_key_env": "SHOP_KEY"}`. Settings that are not set are left out.
+        """
         fields = ("access_key_env", "secret_key_env", "session_token_env")
         return {field: name for field in fields if (name := getattr(self, field))}

@@ -27,9 +27,10 @@ _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(day
 
 
 def from_folder(path: str | Path, info: ValidationInfo) -> Path:
-    """Return an absolute path. A relative path starts at the folder of the settings.
+    """Return an absolute path. A relative path starts at the folder of the settings, which is in `info.context`.
 
-    ValueError if the path is relative and the settings are not in a folder.
+    If there is no context, it starts at the current folder. ValueError if the path is relative, but the settings are
+    not in a folder (for example in S3).
     """
     folder = info.context["folder"] if info.context else Path()
     if folder is None and not Path(path).expanduser().is_absolute():
@@ -267,7 +268,10 @@ PartitionSetting = Annotated[PartitionField, BeforeValidator(_partition)]
 
 
 class Notify(BaseModel, frozen=True, extra="allow"):
-    """An entry of `notify`: a notifier for alerts. All keys except `notifier` are arguments of the notifier."""
+    """An entry of `notify`: an Airflow notifier that sends alerts.
+
+    All keys except `notifier` are passed to the notifier as arguments.
+    """
 
     notifier: ClassPath
     """The class of an Airflow notifier, as `retable_airflow.notify.WebhookNotifier`. Put its secrets into an Airflow
@@ -280,7 +284,10 @@ class Notify(BaseModel, frozen=True, extra="allow"):
 
 
 class ChangeRules(BaseModel, frozen=True, extra="forbid"):
-    """The effects of changes of a source table on its gold table: docs/statements.md."""
+    """What Retable does with a gold table after certain changes of its source table, such as DROP TABLE.
+
+    The effects of all statements are in docs/statements.md.
+    """
 
     type_change: OnTypeChange = "side_column"
     """The source changes the type of a column to a type that cannot hold all old values. `side_column`: gold keeps the

@@ -123,7 +123,10 @@ def finish(lake: Lake, shadow: Shadow) -> None:
 
 
 def copy_record(lake: Lake, source: str) -> None:
-    """Copy the source's rows of the `ops` tables (windows, stages, tables, decisions and others) for its shadow."""
+    """Copy the source's rows of the `ops` tables (windows, stages, tables, decisions and others) for its shadow.
+
+    The copies have the shadow's names. The shadow needs them, because it is built like a separate source.
+    """
     name = shadow_source(source)
     for ops in _COPIED:
         if (table := lake.find(ops)) is None:

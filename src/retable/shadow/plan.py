@@ -25,10 +25,13 @@ class Ask:
 
 
 def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: str, begun: bool = False) -> Ask:
-    """Check and return a request for a shadow of the windows from `start` to before `end` (window names).
+    """Check a request for a shadow of the windows from `start` to before `end` (window names), and return it.
 
-    Raise an error with advice if it cannot be done. `begun` says that this is the promotion of a shadow. A promotion
-    may have been interrupted after it decoded windows again, so other tables may be stale for that reason.
+    Raise an error with advice if the shadow cannot be built, for example if bronze dropped the messages of a window.
+    Raise InvalidSetting if a repeated run of these windows would also change tables that are not in `tables`.
+
+    If `begun`, the request is for the promotion of a shadow. An earlier promotion may have been interrupted after it
+    decoded windows again. So other tables for which only the rows in silver have changed then raise no error.
     """
     name = lake.settings.source(source).name
     windows = check_windows(lake, name, start, end)
@@ -86,9 +89,10 @@ def _check_others(lake: Lake, ask: Ask, begun: bool) -> None:
 
 
 def check_windows(lake: Lake, source: str, start: str, end: str) -> tuple[str, ...]:
-    """Return the names of the recorded windows from `start` to before `end`. These two are also window names.
+    """Return the names of the recorded windows from `start` to before `end`.
 
-    Raise an error with the reason if a window is not recorded or not replayed, or if silver or bronze dropped its rows.
+    `start` and `end` are window names, as `20260301T0000Z`. The window `end` is not included. Raise an error with the
+    reason if a window is not recorded or not replayed, or if silver or bronze dropped its rows.
     """
     first, behind = window_start(start), window_start(end)
     if first >= behind:

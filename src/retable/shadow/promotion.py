@@ -19,10 +19,11 @@ from retable.shadow.plan import check_ask
 
 
 def check_promotion(lake: Lake, shadow: Shadow) -> None:
-    """Check that the promotion of a shadow would give the tables that the shadow shows. Nothing is changed.
+    """Check that a promotion of a shadow would give gold tables like those of the shadow. Nothing is changed.
 
-    Raise InvalidSetting if the result would be different, and the errors of `check_ask`. After an interrupted
-    promotion, the check passes again.
+    Raise InvalidSetting if the result could be different, for example because the decoder, or the settings or
+    decisions for a table, have changed since the shadow was built. Raise the errors of `check_ask`, too. The check also
+    passes after a promotion was interrupted, so that it can be repeated.
     """
     ask = shadow.ask
     _check_decoder(lake, shadow)

@@ -80,9 +80,9 @@ _DATED = ("date", "datetime", "timestamp")
 
 
 def declared_by_settings_only(kind: ColumnType) -> bool:
-    """Return whether messages of streamx_json do not show the exact gold type for this type of the source.
+    """Return whether the setting `types` must declare the gold type of a column with this source type.
 
-    These messages name only a family of types, so the setting `types` must declare the gold type.
+    This is so for messages of streamx_json. They name only a family of types, such as LONG for all integer types.
     """
     return kind.is_whole or kind.base in ("decimal", *_DATED)
 

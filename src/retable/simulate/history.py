@@ -16,7 +16,8 @@ class RowChange:
 
     `columns` and `keys` are the table's columns and primary key at that time. `row_id` is the hidden row id in a table
     without a key, else None. `position` is the position in the binlog, unique and rising. `time_ms` is the time by the
-    source's clock, in epoch milliseconds. In a transaction, one statement made all changes with the same `event`.
+    source's clock, in epoch milliseconds. `transaction` is the number of the transaction, and `event` is the number of
+    the statement in it: if one statement changes several rows, all of them have the same `event`.
     """
 
     position: int

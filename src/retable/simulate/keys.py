@@ -26,7 +26,8 @@ def row_with_key(table: Table, key: RowKey, seed: int) -> Row:
 def numbered_key(table: Table, number: int) -> RowKey:
     """Return the key with this number in a fixed sequence of keys.
 
-    In a composite key, the last column changes fastest, as the lines of an order do.
+    A composite key is like (order, line): each value of the first column occurs with three values of the last column,
+    one after the other. Columns between these two always have the same value.
     """
     kinds = [table.columns[place].type for place in table.key_places()]
     if len(kinds) == 1:

@@ -26,8 +26,8 @@ TableSettings = dict[str, TableSetting]
 def type_settings(history: History) -> dict[str, dict[str, str]]:
     """Return the gold types that messages of streamx_json do not declare, for the tables of the full load.
 
-    The keys of the result are `database.table`, the values the gold type of each column. A renamed table is under each
-    of its names. A column that is widened later has the widest type from the beginning.
+    The result has, by table, the gold type of each column, as `{"shop.stock": {"seen": "timestamptz"}}`. A table that
+    is renamed has an entry for each of its names. A column that is widened later has its widest type from the start.
     """
     tables = copied(history.loaded)
     found: dict[str, Types] = {name: _open_types(table) for name, table in tables.items()}

@@ -77,7 +77,10 @@ class Pen:
                 return quoted(value)
 
     def place(self, after: str | None, first: bool) -> str:
-        """Return the clause FIRST, or AFTER with the name of the column before. If `after` is None, return ""."""
+        """Return the clause that says where ALTER TABLE puts a column: FIRST if `first` is true, else AFTER `after`.
+
+        If `first` is false and `after` is None, return "".
+        """
         if first:
             return self.words(" FIRST")
         return "" if after is None else f"{self.words(' AFTER')} {self.name(after)}"

@@ -76,7 +76,10 @@ def _number(value: float) -> str:
 
 
 def shown(column: Column, value: Value) -> Json:
-    """Return a value of a row as `retable rows` prints it, if the gold column has the type that fits `column`."""
+    """Return a value of a row as `retable rows` prints it as JSON, for example bytes in base64.
+
+    `column` is the column in the source. Gold must have the column with the type that its source type gives.
+    """
     match value:
         case None | str() | float():
             return value

@@ -68,10 +68,12 @@ def drop_whole(lake: Lake, layer: KeptLayer, source: str, cut: Cut, run_id: str)
 def drop_silver(
     lake: Lake, source: SourceSettings, retained: Retained, run_id: str, set_property: SetProperty
 ) -> Dropped:
-    """Drop the row changes of silver before the horizon that gold already contains. Return what was dropped.
+    """Drop old row changes of silver that gold already contains. Return what was dropped.
 
-    The horizon is the oldest window that silver has in full; `retained` has the new one. DDL statements stay.
-    `set_property` sets a property of a gold table. It is used to record the new retention floor of the table.
+    These are row changes in windows before the new horizon, `retained.cuts["silver"].kept_from`. The horizon is the
+    oldest window that silver has in full. DDL statements stay, and so do the rows of tables that still need them.
+    `set_property` sets a property of a gold table. With it, each gold table records its new retention floor (the
+    greatest sequence of a dropped row) before the rows are dropped.
     """
     table, cut = lake.find(f"silver.{source.name}"), retained.cuts["silver"]
     kept = cut.kept_from
@@ -193,11 +195,11 @@ def _window(
 
 
 def format_stays(known: Mapping[TableName, Owner], stays: Mapping[TableName, Stay]) -> tuple[str, ...]:
-    """Return a note for each table whose rows before the horizon stay, with the reason.
+    """Return a note for each table whose rows before the horizon stay: its name in gold or else in the source, and why.
 
-    The horizon is the oldest window that silver has in full. `known` are all tables by name. `stays` has reasons that
-    replace the reasons in `known`. A note has the gold name of the table, or its name in the source if it is not in
-    gold.
+    The horizon is the oldest window that silver has in full. `known` has the tables by name in the source, each with
+    its reason (`Owner.stay`), which is None if no rows must stay. `stays` has further reasons by name in the source. If
+    a table has a reason in both, the note has the reason in `stays`.
     """
     found = {str(name): stay.reason for name, stay in stays.items() if name not in known}
     for name, owner in known.items():

@@ -68,7 +68,8 @@ def choose(known: Sequence[TablePlace], asked: Iterable[str]) -> list[TablePlace
 def facts_of(lake: Lake, place: TablePlace, table: Table) -> TableFacts:
     """Return the facts about a table that upkeep needs, from its metadata.
 
-    A window of silver is treated as one partition, because all of its files share one digest.
+    Silver is partitioned by window and kind of event, but here all files of a window are one partition. They must be
+    compacted together, because gold recognizes the content of a window by one digest of all its files.
     """
     metadata, current = table.metadata, table.current_snapshot()
     with explained(lake.settings.lake):

@@ -12,7 +12,9 @@ from retable.ledger.relocation.tables import addresses
 def foreign(warehouse: Warehouse, table: Table) -> str | None:
     """Return the reason why upkeep must not change a table; None if it may.
 
-    The reason is a problem with the table's folder: another lake, or a newer catalog, may use the files in it.
+    Upkeep removes files in the table's folder, so no other lake and no newer catalog may use them. The reason is that
+    the folder is outside of the lake's warehouse, that it has no metadata file, or that the catalog does not name the
+    newest metadata file in it.
     """
     location = table.location()
     if not warehouse.has(location):
@@ -31,8 +33,9 @@ def foreign(warehouse: Warehouse, table: Table) -> str | None:
 def remove_orphans(warehouse: Warehouse, table: Table, before: datetime) -> int:
     """Remove the orphan files of a table that were written before `before`. Return their number.
 
-    An orphan file is a file in the table's folder that no metadata file in the folder names. A metadata file of a
-    failed commit is ignored. It is recognized because the metadata log has another metadata file of the same version.
+    An orphan file is a file in the table's folder that no metadata file in the folder names. Metadata files of failed
+    commits do not count, so they and the files that only they name are orphans. A commit has failed if its metadata
+    file is neither the newest nor in the table's metadata log, although the log goes back to its version.
     """
     old = {path for path, written in warehouse.files(table.location()) if written < before}
     folder = warehouse.table(table.location())

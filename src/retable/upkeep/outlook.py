@@ -26,8 +26,9 @@ _BASELINE = "a baseline waits to be replayed: run `retable baseline` again to co
 class Retained:
     """How far retention may drop the windows of a source.
 
-    `cuts` has, for each layer, the first window that stays. `through` is the number of the last window up to which all
-    windows are replayed with their present content; -1 if there is no such window.
+    `cuts` has the cut of each layer (bronze, silver and quarantine): all windows before its `kept_from` may be dropped.
+    `through` is a window number (`Window.ordinal`): this window and all before it are replayed with the content that
+    silver has now. It is -1 if there is no such window, or if retention was never set.
     """
 
     cuts: Mapping[KeptLayer, Cut]
@@ -80,8 +81,9 @@ def _waiting_baseline(lake: Lake, source: str) -> str | None:
 def owners(lake: Lake, source: SourceSettings) -> dict[TableName, Owner]:
     """Return, for each table name in silver, the table to which its rows belong, and why old rows must stay.
 
-    A name may have belonged to several tables. Only names in DDL statements or in gold are included. Raise DamagedFile
-    if the metadata of a gold table cannot be read, and no earlier record of its state exists.
+    If several tables had a name at different times, the result has only one of them, and the old rows stay. Names that
+    are neither in DDL statements nor in gold are not in the result. Raise DamagedFile if the metadata of a gold table
+    cannot be read, and no earlier record of its state exists.
     """
     known, unread = known_states(lake)
     for error in unread:

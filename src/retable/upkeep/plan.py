@@ -19,9 +19,12 @@ def plan_place(
 ) -> tuple[TableFacts, Plan]:
     """Return the facts about one table, and the plan for its upkeep. Nothing is written.
 
-    `cuts_of` returns the consistent cuts of a source by its name; the snapshots in the newest cuts must stay. In bronze
-    and silver, only replayed windows are compacted, so that no running stage is disturbed. A window of silver is
-    compacted only once. After that, the names of its files contain the digest that gold has recorded.
+    `cuts_of` takes the name of a source and returns its consistent cuts. Snapshots of gold in the newest cuts are not
+    expired; the setting `keep_cuts` is the number of these cuts. In bronze and silver, only replayed windows are
+    compacted, so that no running stage is disturbed. A window of silver is compacted only once. The names of its new
+    files contain the digest of the old files, so gold still recognizes the content of the window.
+
+    If the main branch of a gold table was rolled back, its plan is empty until the table is rebuilt.
     """
     table = lake.load(place.name)
     facts = facts_of(lake, place, table)
@@ -38,9 +41,10 @@ def plan_place(
 
 
 def needed_by_freshness(lake: Lake, source: str) -> set[int]:
-    """Return the IDs of the snapshots of silver that wrote windows which are not replayed with this content.
+    """Return the IDs of snapshots of silver that upkeep must not expire, because freshness needs their times.
 
-    The times of these snapshots show since when the windows wait for their replay.
+    Each of these snapshots wrote a window whose present content is not replayed yet. The time of the snapshot shows
+    since when the window waits for its replay.
     """
     written = {
         str(snapshot.summary.additional_properties.get("retable.window")): snapshot.snapshot_id

@@ -43,7 +43,10 @@ class UpkeepRules:
         return self.target * 3 // 4
 
     def of(self, table: str) -> "UpkeepRules":
-        """Return the rules for the table with this name. Ops tables have another `many_rows`."""
+        """Return the rules for the table with this name.
+
+        In the rules for ops tables, `many_rows` is 100,000. Otherwise each day would rewrite all their files.
+        """
         return replace(self, many_rows=_OPS_ROWS) if table.startswith("ops.") else self
 
     def is_small(self, file: "FileFacts") -> bool:
@@ -174,9 +177,10 @@ def expirable(facts: TableFacts, needed: Collection[int], now: datetime, rules: 
 
 
 def stands_alone(location: str, others: Iterable[str]) -> bool:
-    """Return whether no folder of another table (`others`) is inside the folder `location` of a table, or contains it.
+    """Return whether only one table has files in its folder `location`. `others` are the folders of the other tables.
 
-    Otherwise it is not possible to find the table's orphan files.
+    Return False if one of `others` is the same folder, is inside it, or contains it. Then files of the other table
+    would look like orphan files of this table.
     """
     mine = PurePosixPath(_plain(location))
     for other in map(_plain, others):

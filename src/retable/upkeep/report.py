@@ -58,11 +58,11 @@ def record_kept(lake: Lake, kept: UpkeepResult, run_id: str, now: datetime) -> N
 
 
 def record_cut(lake: Lake, place: TablePlace, before: int | None, now: datetime) -> None:
-    """Record the present snapshot of a compacted gold table in the newest consistent cut, as a new revision.
+    """Record the present snapshot of a compacted gold table in the newest consistent cut, as a new revision of the cut.
 
-    Otherwise all cuts would name the snapshot with the old files until the table changes again. `before` is the
-    snapshot before the compaction. If the newest cut does not name it, a replay died before it recorded its cut. Then
-    nothing is recorded here, because that replay will record its cut when it runs again.
+    Otherwise the newest cut would name the snapshot with the old files until the table changes again. `before` is the
+    ID of the snapshot before the compaction. If the newest cut has another snapshot of the table, nothing is recorded:
+    a replay has changed the table, but died before it recorded its cut. It records the cut when it runs again.
     """
     if place.source is None:
         return

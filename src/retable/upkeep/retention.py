@@ -18,7 +18,10 @@ from retable.upkeep.silver_rows import Extent
 
 @dataclass(frozen=True, slots=True)
 class WindowFacts:
-    """A recorded window of a source. `waits` is the reason why retention may not drop it yet; None if it may."""
+    """A recorded window of a source. `ordinal` is its number in the order of the source's windows.
+
+    `waits` is the reason why retention may not drop the window yet; None if it may.
+    """
 
     name: str
     ordinal: int
@@ -28,10 +31,10 @@ class WindowFacts:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How far retention drops a layer of a source: all windows before `kept_from`.
+    """How far retention drops a layer of a source: all windows before the window with the name `kept_from`.
 
-    If `kept_from` is None, retention drops no window, and never dropped one. `because` is the reason why windows that
-    are old enough must stay; None if there are no such windows.
+    If `kept_from` is None, no window was ever dropped, and none is dropped now. `because` is the reason why windows
+    that are old enough to be dropped must stay; None if there are no such windows.
     """
 
     kept_from: str | None
@@ -83,8 +86,10 @@ def cut(windows: Iterable[WindowFacts], age: timedelta | None, now: datetime, be
 def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool, shares_a_name: bool) -> Stay | None:
     """Return why old rows of a table must stay in silver. Return None if they may be dropped, as gold contains them.
 
-    `is_keyed_by_settings` is True if the settings name the key of the table. `shares_a_name` is True if another table
-    had the same name at some time.
+    `state` is the state of the gold table, and `history` has the schema changes of its source table. Old rows stay, for
+    example, if the table is held or has no key, or if its key changed. A changed key is no reason if the settings name
+    the key (`is_keyed_by_settings`), because all rows are then read with this key. `shares_a_name` is True if another
+    table of the source had the same name at some time. That is also a reason.
     """
     if state.hold is not None:
         return Stay("the table is held, and needs these rows when the hold is released")
@@ -107,7 +112,8 @@ def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool,
 def settled_through(windows: Sequence[WindowFacts], is_settled: Mapping[str, bool]) -> int:
     """Return the number of the last window up to which all windows are replayed with their present content in silver.
 
-    Return -1 if there is no such window. `is_settled` says, by window, whether the window is replayed.
+    Return -1 if there is no such window. `windows` are in order. `is_settled` says, by the name of a window, whether it
+    is replayed with this content.
     """
     through = -1
     for window in windows:
@@ -136,7 +142,9 @@ def owners_of(
 ) -> dict[TableName, Owner]:
     """Return, by table name, the table to which rows with this name belong. The names come from the histories.
 
-    `states` are the states of gold tables, by gold name.
+    `histories` are the schema histories of all tables of a source. `states` are the states of gold tables, by gold
+    name. `settings` say which tables have their key from the settings. If several tables had a name at different times,
+    the result has only one of them, and its old rows must stay.
     """
     known = {history.identity: history for history in histories}
     golds = {state.identity: name for name, state in states.items()}
@@ -160,8 +168,9 @@ def owners_of(
 class Floors:
     """The result of `plan_floors`: what gold tables must record before rows are dropped from silver.
 
-    `raised` has the new retention floor (the greatest sequences of dropped rows) by gold name. `stays` has the tables
-    whose rows must stay, with the reason, by name in the source. It also has tables that are not in gold.
+    `raised` has the new retention floors by gold name. A floor has the greatest sequence of the dropped rows for each
+    source partition. `stays` has the reasons for tables whose rows must stay, by name in the source. It also has tables
+    that are not in gold.
     """
 
     raised: Mapping[str, RetentionFloor]
@@ -173,9 +182,10 @@ def plan_floors(
 ) -> Floors:
     """Return the new retention floors (the greatest sequences of dropped rows), and the tables whose rows must stay.
 
-    `windows` has, for each window to drop, the `Extent` of the rows of each table name. All these rows will be dropped,
-    except rows that must stay. `known` has the table of each name. `through` is the number of the last window up to
-    which all windows are replayed.
+    `windows` has pairs for the windows to drop: the name of the window, and the greatest sequences of its rows by table
+    name (`Extent`). `known` has the table of each name. The rows of a name that is not in `known` stay. The rows of a
+    table also stay if one of them is beyond the high-water mark of its gold table. `through` is the number of the last
+    window up to which all windows are replayed.
     """
     stays = {name: owner.stay for name, owner in known.items() if owner.stay is not None}
     goes: dict[str, list[Extent]] = defaultdict(list)

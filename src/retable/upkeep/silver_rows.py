@@ -30,7 +30,10 @@ class Extent:
 
 
 def extents(rows: pa.Table) -> dict[TableName, Extent]:
-    """Return the extent of the rows of each table. `rows` has the columns `READ`. Rows without a table are skipped."""
+    """Return the extent of the rows of each table: their greatest sequences, and whether some are partial images.
+
+    `rows` are row changes of silver, with the columns that `READ` names. A row that names no table is skipped.
+    """
     columns = {name: rows[name] for name in (*NAME, "part")}
     columns |= {name: pc.struct_field(rows["sequence"], name) for name in _PLACE}
     columns["partial"] = pc.fill_null(rows["partial_after"], False)

@@ -41,8 +41,9 @@ def upkeep(
     """Maintain the `chosen` tables: compact files, expire snapshots, remove orphans. Return one result for each table.
 
     Each table is leased (reserved) meanwhile. A table that another run uses is skipped, and its result says why.
-    `on_progress` gets the name of each table before its upkeep. `rules` are the thresholds. The `clock` is read again
-    for each table, because all tables together may take longer than a lease is valid.
+    `on_progress` gets the name of each table before its upkeep. `rules` are the thresholds, such as the
+    size of a compacted file; None means the default values. The `clock` is read again for each table, because all
+    tables together may take longer than a lease is valid.
     """
     keeper = Keeper(Iceberg(spark), lake, run_id, clock, rules or UpkeepRules())
     found = []
@@ -100,7 +101,11 @@ class Iceberg:
         change.commit()
 
     def set_property(self, name: str, key: str, value: str) -> None:
-        """Set a property of a table. A run that read the table before this commit then cannot commit any more."""
+        """Set a property of a table, in its own commit.
+
+        If Retable's properties of a gold table change, a replay that loaded the table before cannot publish any more.
+        Otherwise it could publish rows that it decided by an old value, such as an old retention floor.
+        """
         self._load(name).updateProperties().set(key, value).commit()
 
     def _load(self, name: str) -> Any:
@@ -125,7 +130,8 @@ class Keeper:
     def keep(self, place: TablePlace) -> UpkeepResult:
         """Do the upkeep that one table needs. Return the result, which also says if the table was skipped, and why.
 
-        A table is skipped if another run uses it, another run committed first, or one of its files is damaged.
+        A table is skipped if another run uses it or committed first, or if one of its files is damaged. It is also
+        skipped if its folder may be in use by another lake or by a newer catalog.
         """
         began, now = perf_counter(), self._clock()
         source = place.source or ""

@@ -68,7 +68,8 @@ def compact_silver(lake: Lake, table: Table, windows: Iterable[str], run_id: str
 def compact_ops(lake: Lake, table: Table, groups: Mapping[Partition, Sequence[FileFacts]], run_id: str) -> int:
     """Compact the given files of an ops table, in one commit. Return the number of replaced files.
 
-    `groups` are the files to rewrite, by partition. The rows are sorted by window, and keep their commit numbers.
+    `groups` are the files to rewrite, by partition. The rows are sorted by window. The column `committed` keeps the
+    number of the commit that first added each row, because readers need the order in which rows were committed.
     """
     chosen = {file.path for files in groups.values() for file in files}
     table = _widened(lake, table)
@@ -106,7 +107,7 @@ def rewrite_ops(lake: Lake, name: str, thin: Callable[[pa.Table], pa.Table] | No
 def prune_cuts(lake: Lake, keep: int, run_id: str) -> int:
     """Drop the rows of `ops.cuts` that the cuts of the last `keep` windows do not need. Return how many were dropped.
 
-    If a source has fewer than 1,000 such rows, they stay.
+    If fewer than 1,000 rows of a source could be dropped, they stay, because each removal rewrites files.
     """
 
     def needed(rows: pa.Table) -> pa.Table:

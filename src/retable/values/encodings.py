@@ -28,7 +28,10 @@ class Whole(Struct, frozen=True):
 
 
 class Year(Struct, frozen=True):
-    """A year of MySQL: 1901 to 2155, or 0 for an invalid year. `zero` is another number that messages write for 0."""
+    """A year of MySQL: 1901 to 2155, or 0 for an invalid year.
+
+    `zero` is another number that means 0 in the message: Debezium writes 1900 for it.
+    """
 
     zero: int = 0
 
@@ -64,15 +67,19 @@ class Wrapped(Struct, frozen=True):
 class Unscaled(Struct, frozen=True):
     """A decimal number as base64 of its digits without the point, as a big-endian integer in two's complement.
 
-    `scale` is the number of digits after the point. If the value is a JSON object, it contains its own scale, as in
-    `SelfScaled`.
+    `scale` is the number of digits after the point: with scale 2, the integer 1234 means 12.34. A value may also be a
+    JSON object with its own `scale`, and this base64 as `value`. Then the scale in the object is used.
     """
 
     scale: int
 
 
 class SelfScaled(Struct, frozen=True):
-    """A decimal number as a JSON object: `scale` is the digits after the point, `value` is base64 as in `Unscaled`."""
+    """A decimal number as a JSON object with its own scale: `{"scale": 2, "value": "BNI="}` means 12.34.
+
+    `scale` is the number of digits after the point. `value` is base64 of the digits without the point (1234), as a
+    big-endian integer in two's complement.
+    """
 
 
 class PackedBits(Struct, frozen=True):
@@ -135,7 +142,10 @@ class ClockTime(Struct, frozen=True):
 
 
 class EpochMillis(Struct, frozen=True):
-    """A point in time as milliseconds since 1970-01-01 in UTC. As a wall clock, it is shown in `time_zone`."""
+    """A point in time as milliseconds since 1970-01-01 in UTC.
+
+    For the gold types `timestamp`, `date` and `string`, it becomes the local time in the setting `time_zone`.
+    """
 
 
 class EpochMicros(Struct, frozen=True):
@@ -143,7 +153,10 @@ class EpochMicros(Struct, frozen=True):
 
 
 class EpochClock(Struct, frozen=True):
-    """A time of day, as the milliseconds (`EpochMillis`) of this time on 1970-01-01 in the setting `time_zone`."""
+    """A time of day, as epoch milliseconds: the point in time when it was this time on 1970-01-01 in a zone.
+
+    The zone is the setting `time_zone`. In Asia/Shanghai (UTC+8 on that day), 08:00:00 is 0 and 09:00:00 is 3600000.
+    """
 
 
 class EpochDays(Struct, frozen=True):
@@ -198,7 +211,10 @@ class Shape(Struct, frozen=True):
 
 
 class Unread(Struct, frozen=True):
-    """Values that Retable cannot read, or not before a setting names their encoding. `reason` is the error's text."""
+    """Values that Retable cannot read. Each value raises ValueError with the text `reason`.
+
+    Some of these values can be read when a setting is changed. Then `reason` names the setting.
+    """
 
     reason: str
 
@@ -232,7 +248,10 @@ class LabelArray(Struct, frozen=True):
 
 
 class TurnedUuid(Struct, frozen=True):
-    """A uuid whose writer moves zero bytes from its end to its front. A uuid that this may have changed is refused."""
+    """A uuid of MariaDB as Debezium writes it: zero bytes at its end are moved to its front.
+
+    A uuid that may have been changed in this way raises ValueError, because its value in the source is not known.
+    """
 
 
 class Untyped(Struct, frozen=True):
@@ -285,9 +304,11 @@ Encoding = (
 
 
 def refined_encoding(encoding: Encoding, declared: Encoding) -> Encoding:
-    """Return the encoding of a column whose type in the message may mean several types of the source.
+    """Return the encoding of a column, by its type in the message and its type in the DDL statement.
 
-    `encoding` belongs to the type in the message, `declared` to the type in the statement. The statement decides.
+    `encoding` is the encoding for the type in the message, `declared` the one for the type in the statement. The type
+    in the message may not say enough. For example, it says that values are whole numbers, and the statement says ENUM:
+    then they are the numbers of labels. If the statement adds nothing, `encoding` is returned.
     """
     match encoding, declared:
         case Untyped(base64=False), _:

@@ -63,15 +63,19 @@ def with_far_dates(convert: Convert, show: Show, gold: GoldType, rules: ValueRul
 
 
 def far_day(text: str) -> str | None:
-    """Return the text of the far date that a number of days since 1970-01-01 means. Return None for other numbers."""
+    """Return a far date (a year before 1 or after 9999, or infinity) as PostgreSQL writes it.
+
+    `text` is its number of days since 1970-01-01. Return None if gold can hold the date, or PostgreSQL cannot.
+    """
     days = read_whole(text)
     return _INFINITE_DAYS.get(days) or _format(days, "")
 
 
 def far_ticks(digits: int) -> Show:
-    """Return a function that converts a number of ticks to the text of a far date, or to None.
+    """Return a function that converts a number of ticks since 1970-01-01T00:00:00 to the text of a far date.
 
-    A tick is 10**-`digits` seconds. The ticks count from 1970-01-01T00:00:00.
+    A far date has a year before 1 or after 9999, or is infinity. For other dates the function returns None. A tick is
+    10**-`digits` seconds.
     """
 
     def show(text: str) -> str | None:
@@ -87,9 +91,10 @@ def far_ticks(digits: int) -> Show:
 
 
 def far_text(text: str) -> str | None:
-    """Return text of ISO 8601 whose year has a sign, as far dates have. Return None for other text.
+    """Return a far date in ISO 8601 unchanged: its year has a sign, as in `+10000-01-01`. Return None for other text.
 
-    The years that mean infinity become `infinity` or `-infinity`; other text stays unchanged.
+    Debezium writes a certain year for infinity and another one for -infinity. For these two years, return `infinity`
+    or `-infinity`.
     """
     found = _ISO.match(text)
     return None if found is None else _INFINITE_YEARS.get(found[1], text)

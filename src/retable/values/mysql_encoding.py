@@ -49,9 +49,9 @@ _OCTETS = SHAPES | {"varbinary", "tinyblob", "blob", "mediumblob", "longblob"}
 
 
 def changes_schema(text: str) -> bool:
-    """Return whether a statement is DDL. Its first words after blanks and comments decide.
+    """Return whether a statement is DDL: whether it begins with a word such as CREATE, after blanks and comments.
 
-    The log also contains BEGIN, COMMIT and GRANT. Before row changes it may contain the statement that made them.
+    Messages also contain other statements, for example BEGIN, COMMIT, GRANT, or an UPDATE that changed rows.
     """
     return _DDL.match(text) is not None
 

@@ -76,19 +76,19 @@ def read_float(text: str) -> float:
 
 
 def read_declared_double(text: str) -> float:
-    """Return the double that the digits in the text identify.
+    """Return the double that is nearest to the number in the text. Raise ValueError if the text has too many digits.
 
-    The text has the shortest digits of the double, or the double rounded to fewer or more digits. Other digits raise
-    ValueError, because no double has them.
+    The double, rounded to the number of digits in the text, must be the number in the text again. So `0.1` is accepted,
+    but `0.1234567890123456789` is not: the nearest double has other digits.
     """
     return _telling(read_double(text), read_exact(text))
 
 
 def read_declared_float(text: str) -> float:
-    """Return the 32-bit float that the digits in the text identify.
+    """Return the 32-bit float nearest to the number in the text. Raise ValueError if the text has too many digits.
 
-    The text has the shortest digits of the float, or the float rounded to fewer or more digits. Other digits raise
-    ValueError, because no float has them.
+    The float, rounded to the number of digits in the text, must be the number in the text again. So `0.1` is accepted,
+    but `0.1234567891` is not: the nearest float has other digits.
     """
     return _telling(read_float(text), read_exact(text))
 
@@ -161,7 +161,7 @@ def fit_decimal(precision: int, scale: int) -> Callable[[int | Decimal], Decimal
 
 
 def fit_double(number: int | Decimal) -> float:
-    """Return the double of a number. Raise ValueError if the shortest text of the double has other digits."""
+    """Return the double nearest to a number, such as 0.1. Raise ValueError if its shortest text is another number."""
     nearest = float(number)
     if Decimal(repr(nearest)) != number:
         raise ValueError("the number has more digits than the type can hold")
@@ -169,7 +169,7 @@ def fit_double(number: int | Decimal) -> float:
 
 
 def fit_float(number: int | Decimal) -> float:
-    """Return the 32-bit float of a number. Raise ValueError if the shortest text of the float has other digits."""
+    """Return the 32-bit float nearest to a number. Raise ValueError if its shortest text is another number."""
     nearest = as_float(float(number))
     if Decimal(float_text(nearest)) != number:
         raise ValueError("the number has more digits than the type can hold")

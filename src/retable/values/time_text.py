@@ -78,15 +78,16 @@ def wall_clock_of(zone: ZoneInfo) -> Callable[[int], int]:
 
 
 def read_epoch_millis(text: str) -> int:
-    """Return the microseconds of a text in milliseconds, both since 1970-01-01 in UTC.
+    """Return a point in time, which the text has as a number of milliseconds, in microseconds.
 
+    Both numbers count from 1970-01-01 in UTC.
     A time outside the years 1 to 9999 raises ValueError.
     """
     return _of_a_year(read_whole(text) * 1000)
 
 
 def read_epoch_micros(text: str) -> int:
-    """Return the number in a text in microseconds since 1970-01-01 in UTC.
+    """Return the whole number in the text. It is a point in time in microseconds since 1970-01-01 in UTC.
 
     A time outside the years 1 to 9999 raises ValueError.
     """
@@ -125,7 +126,10 @@ def read_wall_ticks(text: str, digits: int) -> int:
 
 
 def read_days(text: str) -> int:
-    """Return the number in a text in days since 1970-01-01. Raise ValueError outside the years 1 to 9999."""
+    """Return the whole number in the text. It is a date as the number of days since 1970-01-01.
+
+    A date outside the years 1 to 9999 raises ValueError.
+    """
     days = read_whole(text)
     if not 1 <= days + _EPOCH_DAY <= date.max.toordinal():
         raise ValueError("the value is not a date in the years 1 to 9999")

@@ -50,8 +50,8 @@ class RecordedSnapshots:
 def check_chain(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
     """Return findings for snapshots of main that no recorded run made, and for recorded snapshots that main has lost.
 
-    `named` are the recorded snapshots. Main can move over several snapshots at once. These were written on a branch, by
-    the run that made the last of them.
+    `named` are the recorded snapshots. A run can write several snapshots on a branch, and then move main to the last of
+    them. If this last snapshot was made by a recorded run, the others count as recorded, too.
     """
     found: list[Finding] = []
     at: int | None = None

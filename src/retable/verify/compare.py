@@ -27,8 +27,8 @@ class Sample:
     """A row that differs between the left and the right set of rows, as an example for the user.
 
     If both sets have a row with this key, `left` and `right` are its values in the columns that differ. If only one set
-    has it, its field has the values of all columns, and the other field is None. Values are formatted as in `retable
-    rows`.
+    has the key, the field of this set has the values of all columns, and the field of the other set is None. Values are
+    formatted as in `retable rows`.
     """
 
     key: dict[str, object]
@@ -79,7 +79,7 @@ class Comparison:
     on: tuple[int, ...]
 
     def add(self, found: RowDifference, left: Iterable[Values], right: Iterable[Values]) -> None:
-        """Compare rows and add the differences to `found`. If a row is given, all rows of its key must be given."""
+        """Compare rows and add the differences to `found`. One call must get all rows of a key, from both sets."""
         lefts, rights = list(map(comparable, left)), list(map(comparable, right))
         found.left += len(lefts)
         found.right += len(rights)

@@ -63,7 +63,8 @@ class Decoder:
     ) -> DecodedBronze:
         """Decode these windows in order, and return their statements and counts.
 
-        A row change is written to the file `events` if its table is in `names` and its window is in `stored`.
+        Row changes of the tables `names` are written to the file `events`, but only those in the windows `stored`.
+        These are the windows whose rows gold should have.
         """
         found = DecodedBronze()
         for window in windows:
@@ -114,8 +115,9 @@ class Decoder:
 def read_statements(
     records: Sequence[RowDict], source: SourceSettings, imported: str | None = None
 ) -> tuple[dict[Statement, str], str]:
-    """Return the statements in order, each with its window, and the SQL dialect of the source, such as `mysql`.
+    """Return a dict of the statements, in order, and the SQL dialect of the source, such as `mysql`.
 
+    The dict has, for each statement, the name of its window.
     Changes of tables that the settings exclude are removed from the statements.
 
     `records` are schema events as rows of silver. `imported` is the dialect of an imported schema dump. It is used only

@@ -74,7 +74,10 @@ def compare_rows(source_history: SourceHistory, gold: Gold, events: Spill, share
 
 
 def compare_columns(here: ComparedColumns, wanted: ComparedColumns) -> list[Finding]:
-    """Return a finding for each column that differs between gold (`here`) and the rebuild (`wanted`), in any order."""
+    """Return a finding for each column that gold (`here`) or the rebuild (`wanted`) lacks, or that has another type.
+
+    The order of the columns is not compared.
+    """
     gold, rebuilt = dict(here), dict(wanted)
     missing = [
         Finding("COLUMN", name, f"gold does not have the column; it should have it with the type {kind}")
@@ -151,7 +154,8 @@ class _Compared:
     def run(self, rows: int, share: Share) -> RowDifference | None:
         """Compare a share of the keys. Return None if gold lacks a key column.
 
-        `rows` is the number of rows of gold, or of events, if there are more events.
+        `rows` is the number of rows of gold or the number of events, whichever is greater. The number of parts depends
+        on it, because only one part is in memory at a time.
         """
         keys = self._rebuild.reader.key_columns
         missing = [self._rebuild.columns[at][0] for at in keys if at not in self._shared]

@@ -48,7 +48,10 @@ class Spill:
                     yield reader.get_batch(number)
 
     def deal(self, part_of: Callable[[pa.RecordBatch], Sequence[int]]) -> None:
-        """Assign each row to a part. `part_of` returns the part number (or NOWHERE) of each row of a batch."""
+        """Assign each row to a part. `part_of` returns the part number of each row of a batch.
+
+        For a row that belongs to no part, it returns the constant NOWHERE.
+        """
         parts = array("H")
         for batch in self.batches():
             parts.extend(part_of(batch))

@@ -57,9 +57,10 @@ def as_counted(accounts: Accounts, gone: Collection[str]) -> Accounts:
 
 
 def check_tiling(windows: Sequence[Window]) -> list[Finding]:
-    """Return findings if windows do not follow each other without gap, or if an input is in no window or in two.
+    """Return findings if there is a gap between windows, or if windows overlap.
 
-    `windows` are all windows of a source, in order.
+    This is checked for the times and the numbers of the windows, and for the files or Kafka offsets in them. `windows`
+    are all windows of a source, in order.
     """
     found = []
     for before, window in pairwise(windows):
@@ -125,8 +126,8 @@ def _check_ranges(windows: Sequence[Window]) -> list[Finding]:
 def check_accounts(accounts: Accounts) -> list[Finding]:
     """Return findings for one window, if messages are lost or the ledger's counts are wrong.
 
-    Each message of bronze must be in silver (as an event or a note) or in quarantine, or be counted as ignored. The
-    numbers of rows must be equal to the ledger's counts.
+    Each message of bronze must be in silver or in quarantine, or the ledger must count it as ignored, excluded or
+    erased. The numbers of rows must be equal to the ledger's counts.
     """
     found = [*_check_landed(accounts), *_check_decoded(accounts), *_check_replayed(accounts)]
     return [Finding(code, accounts.window, what) for code, what in found]

@@ -48,7 +48,11 @@ _NOTHING = FreshnessStanding(None, None)
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
-    """The status of one gold table: its state, how far it is complete, and its hold (None if it is not held)."""
+    """The status of one gold table.
+
+    `state` is `live`, `held`, `dropped` or `retired` (the settings no longer include the table). `standing` says up to
+    which source time it is complete. `hold` is why and where it is held, or None.
+    """
 
     state: str
     standing: FreshnessStanding
@@ -59,18 +63,21 @@ class TableStatus:
 class SourceStatus:
     """The status of one source, as the command prints it.
 
-    - `recorded`: the number of its windows. `empty`: of those without messages. `done`: of those with a finished stage,
-      by stage. `last`: the newest replayed window. `next`: the oldest window that is not replayed.
-    - `opens`: the time at which the next window can be recorded, if it is in the future.
-    - `standing`: how far all tables are complete. `paused`: why the source is paused; None if it is not.
-    - `tables`: each gold table by name. A table that the settings leave out is `retired`. `held`: the held tables.
-    - `suspect`: why tables have rows that their source cannot have any more.
-    - `clashes`: for each table, the number of keys with rows from several source tables.
-    - `stale`: why tables need a rebuild: the settings now send rows to them or away from them.
-    - `quarantined`: the number of messages and rows in quarantine that no person accepted. `excess`: only of those in
-      windows over the budget.
-    - `unfinished`: how to continue interrupted baselines.
-    - `kept_from`: for each layer, the oldest window that retention keeps in full.
+    - `recorded`: the number of its recorded windows.
+    - `empty`: the number of its windows without messages.
+    - `done`: for each stage (`land`, `decode`, `replay`), the number of windows for which this stage is finished.
+    - `last`: the newest replayed window. `next`: the oldest window that is not replayed. None if there is none.
+    - `opens`: the time at which the next window can be recorded; None if this is not in the future.
+    - `standing`: the source time up to which all tables are complete. `paused`: why the source is paused, or None.
+    - `tables`: the status of each gold table, by name. A table that the settings no longer include is `retired`.
+    - `held`: the names of the held tables.
+    - `suspect`: the tables with rows that their source may have deleted or changed without a message, each with a text.
+    - `clashes`: for each table with such keys, the number of keys that rows of several source tables have.
+    - `stale`: the tables that need a rebuild, each with the reason: the settings now send rows to or away from them.
+    - `quarantined`: the number of messages and rows in quarantine that no person accepted as lost.
+    - `excess`: the same number, only for windows in which quarantine exceeds the setting `quarantine_budget`.
+    - `unfinished`: a text for each interrupted baseline, with the command that continues it.
+    - `kept_from`: for each layer from which retention drops rows, the oldest window that is kept in full.
     """
 
     name: str

@@ -64,7 +64,10 @@ def why(
 
 
 def verdict_json(verdict: Verdict, now: datetime) -> dict[str, object]:
-    """Return a verdict as a dictionary for JSON. `lag_seconds` is the age of the watermark at the time `now`."""
+    """Return a verdict (whether tables are complete through a time, or the cause if not) as a dictionary for JSON.
+
+    `lag_seconds` in it is the age of the watermark at the time `now`; None if there is no watermark.
+    """
     cause, standing = verdict.cause, verdict.standing
     return {
         "name": verdict.name,

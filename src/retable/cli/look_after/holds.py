@@ -113,9 +113,10 @@ def go_on(
 ) -> None:
     """Let held tables continue, or rebuild tables: print what will happen, ask, then replay each table from silver.
 
-    `way` is the option that a person chose, as `retry` or `rebuild`, and `reason` is stored with the person's name.
-    `statement` is the statement of `--as`. If `repeats` is true, later occurrences of a skipped statement are skipped
-    too. If `yes` is true, there is no question. NotFound if a table is not held and `way` is not `rebuild`.
+    `way` is what a person chose for all of these tables, as `retry` or `rebuild`. `reason` is stored with the person's
+    name. `statement` is the SQL text to apply instead of the one that held the table (option `--as`). If `repeats` is
+    True, later occurrences of a skipped statement are skipped too. If `yes` is True, do not ask. Raise NotFound if a
+    table is not held and `way` is not `rebuild`.
     """
     releases = {table: _plan(lake, table, way, statement, repeats=repeats) for table in tables}
     for release in releases.values():

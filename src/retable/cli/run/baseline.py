@@ -104,7 +104,8 @@ def baseline(
 class KnownTable:
     """A source table that a baseline or resync can start again. `find_table` makes it.
 
-    `gold` is the name of its gold table. `state` is its state in gold, or None if there is no gold table.
+    `name` is its name in the source, and `gold` the name of its gold table. `state` is what the gold table stores about
+    it, such as its columns, key and positions. It is None if the gold table does not exist or is lost.
     """
 
     source: SourceSettings
@@ -114,10 +115,11 @@ class KnownTable:
 
 
 def find_table(lake: Lake, table: str) -> KnownTable:
-    """Find a source table by its gold name. The gold table exists, or a schema import declares the source table.
+    """Find a source table by the name of its gold table.
 
-    If several source tables go into one gold table, each source table is found by the gold name that it would have
-    alone. InvalidSetting if `table` is the gold table of several source tables. NotFound if there is no such table.
+    The gold table exists or is lost, or a schema import declares the source table. If several source tables share one
+    gold table, `table` must be the gold name that one of them would have if it did not share. Raise InvalidSetting if
+    `table` is the name of the shared gold table. Raise NotFound if there is no such table.
     """
     states, called = gold_states(lake), partial(gold_table, lake.settings.lake)
     for gold, whole in states.items():
@@ -161,10 +163,11 @@ def target_of(
     part: tuple[str, int] | None,
     named: tuple[str, ...] = (),
 ) -> Target:
-    """Return the table and the position at which it starts again, with the table's key.
+    """Return a table, its key, and the `position` of the source's log at which it starts again.
 
-    `part` is the Kafka partition in which `position` compares; None means the whole source. `named` is the key in the
-    database of the copy: it is used if neither the settings, a schema import nor gold have a key.
+    `part` is the Kafka partition (topic and number) in which positions compare, or None if they compare in the whole
+    source. The key is that of the settings, else of the newest schema import, else of the gold table, else `named`.
+    `named` has the key columns that the database of the copy declares.
     """
     name, source = known.name, known.source
     imports, rules = read_schema_imports(lake, source.name), lake.settings.rules(name)
@@ -187,8 +190,9 @@ def target_of(
 def part_of(lake: Lake, known: KnownTable, given: str | None) -> tuple[str, int] | None:
     """Return the Kafka partition (topic and number) in which positions of a table compare.
 
-    Return None if they compare in the whole source. `given` is the option `--partition`, as TOPIC/N, or None.
-    InvalidSetting if it is not valid, or if it is None although the partition is needed and not known.
+    `given` is the option `--partition`, as TOPIC/N. If it is None, use the partition of the rows that gold already
+    has. Return None if positions compare in the whole source. Raise InvalidSetting if `given` is not TOPIC/N. Raise it
+    also if `given` is None and the partition is needed but not known, or the table's rows come from several partitions.
     """
     parts = {part for part in (known.state.high_water if known.state else {}) if part}
     if given is None and len(parts) > 1:

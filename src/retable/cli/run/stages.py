@@ -246,8 +246,8 @@ def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> No
 def call_attention_to_rebuilt(lake: Lake, source: Source, reports: list[StageReport], held: Sequence[str]) -> None:
     """Raise NeedsAttention if `held` names tables, or if rebuilds quarantined rows and a window exceeds the budget.
 
-    `reports` are those of the rebuilds. A rebuild counts the rows of all windows together, so the counts of each window
-    are read from quarantine.
+    `reports` are the reports of the rebuilds. Such a report has only the total of all windows, but the budget is for
+    one window. So the numbers of each window are counted in the quarantine table.
     """
     refused = any(report.counts.get(name) for report in reports for name in ("quarantined", "rejected"))
     _end(held, beyond_budget(lake, source) if refused else 0)

@@ -15,10 +15,12 @@ _FIRST_SKIPPED_BY_MARIADB = 50700
 
 
 def readings(statement: str) -> set[str]:
-    """Return the texts without comments that a server may have executed: two if they depend on the server's version.
+    """Return the texts, without comments, that a server may have executed: one or two.
 
-    Every current server executes `/*!40005 TEMPORARY */`. MariaDB skips comments for the versions 50700 and later, and
-    MySQL executes them. A server skips comments for versions newer than its own. `/*M! … */` is for MariaDB only.
+    A server executes the content of a version comment, as `/*!40005 TEMPORARY */`, if its own version is at least that
+    number. Every current server executes those below 50700. MariaDB skips those from 50700 to 99999, and MySQL
+    skips `/*M! … */`. If the statement has a comment that only some servers execute, there are two texts: with its content
+    and without it.
     """
     return {_executed(statement, newest=True), _executed(statement, newest=False)}
 

@@ -36,8 +36,8 @@ def read_foreign_key(cursor: Cursor, name: str | None) -> ForeignKey:
 def read_reference(cursor: Cursor, columns: tuple[str, ...]) -> ForeignKey:
     """Read a foreign key from the word REFERENCES on. `columns` are the columns in the child table that refer.
 
-    If the statement does not name the database of the parent table, this database is empty in the result. See
-    `of_database`.
+    If the statement does not name the database of the parent table, it is "" in the result. The caller then sets it
+    with `of_database`.
     """
     cursor.expect("REFERENCES")
     parts = cursor.names()
@@ -63,7 +63,10 @@ def of_database(key: ForeignKey, database: str) -> ForeignKey:
 
 
 def read_key_columns(cursor: Cursor) -> tuple[str, ...]:
-    """Read `(a, b(10) DESC)` and return the columns. Ignore prefix lengths: values with unique prefixes are unique."""
+    """Read `(a, b(10) DESC)` and return the columns, `a` and `b`.
+
+    The prefix length 10 is ignored. If the first 10 characters of `b` are unique, the whole values are unique, too.
+    """
     columns: list[str] = []
     cursor.expect("(")
     while True:

@@ -41,7 +41,10 @@ class ColumnDefinition:
 
     @property
     def tells_default(self) -> bool:
-        """Return False if the column has a constant default, but the value that rows show for it is not known."""
+        """Return False if the column has a constant default, but it is not known which value rows show for it.
+
+        An example is a text as the default of a DATE column. Return True without a default, and for an expression.
+        """
         return self.default is None or self.default.is_known or self.default.is_computed
 
     def spec(self) -> ColumnSpec:

@@ -17,7 +17,10 @@ _PIECE = re.compile(
 
 
 def readings(statement: str) -> set[str]:
-    """Return the text without comments. A string such as `q'[it's]'` gets plain quotes: `'it''s'`."""
+    """Return the text without comments, as the only item of a set.
+
+    A string such as `q'[it's]'` gets plain quotes: `'it''s'`.
+    """
     return {_PIECE.sub(_plain, statement)}
 
 

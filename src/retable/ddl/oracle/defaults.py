@@ -121,7 +121,10 @@ def _shown(constant: _Constant, source_type: str, gold: GoldType) -> str | None:
 
 
 def gold_is_number(base: str) -> bool:
-    """Return whether the type `base` (in lower case, without lengths) is a number type that gold keeps as a string."""
+    """Return whether `base`, a type in lower case without lengths, is a number type such as `number` or `float`.
+
+    Gold may store these numbers as text, because the type may not limit how many digits they have.
+    """
     return base in ("number", "float", "real", "double precision", "numeric", "decimal", "dec")
 
 

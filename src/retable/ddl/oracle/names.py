@@ -10,9 +10,10 @@ _RECYCLED = "BIN$"
 class Names(_Names):
     """Read table names. The database and schema of the message complete names that the statement writes without them.
 
-    A message without a schema names the owner (schema) of the table as its database. So this database is used as the
-    schema. A name in the statement that is equal to the table name of such a message then means the table of the
-    message, whatever owner the statement names.
+    Some messages have no schema and give the owner (schema) of the table as the database. For these, the owner that the
+    statement writes is also returned as the database: `X.U` is the table `U` of the database `X`. The table name of the
+    message always means the table of the message. For a message of the table `T` in the database `SHOP`, both `T` and
+    `X.T` mean `SHOP.T`.
     """
 
     HOME = "schema"

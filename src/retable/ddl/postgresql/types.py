@@ -22,7 +22,7 @@ _KINDS: dict[str, GoldType] = {
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
     """Return the gold type. `has_lengths` has no effect in PostgreSQL.
 
-    Return None for other types, such as an enum, an array or bits: the messages describe these types better.
+    Return None for other types, such as an enum, an array or bits. Retable then takes the type from the messages.
     """
     found = _TYPE.match(source_type.lower())
     if found is None:

@@ -25,7 +25,8 @@ class ColumnDefinition:
     """The definition of a column in a statement. The functions of this module fill it while they read.
 
     `source_type` is empty if the definition has no type. `numbered` means IDENTITY, and `generated` means a computed
-    column. `key` has the columns of the primary key if the definition contains PRIMARY KEY; they may be other columns.
+    column. `key` has the columns of PRIMARY KEY, and is empty without it. `a int PRIMARY KEY` gives `a`. A list after
+    it, as in `a int PRIMARY KEY (a, b)`, can name other columns.
     `fills_old_rows` means WITH VALUES: rows from before the statement show the default although the column is nullable.
     """
 

@@ -10,9 +10,9 @@ DEFAULT_SCHEMA = "dbo"
 class Names(_Names):
     """Read table names. The database and schema of the message complete names that the statement writes without them.
 
-    Names that differ only in case mean the same table, unless the collation is case-sensitive. So if the statement
-    names the table of the message, the result has the spelling of the message. If the message names a
-    table without a schema, the result has no schema.
+    If neither names a schema, it is `dbo`. If the message names a table without a schema, no result has a schema. Most
+    collations ignore case. So a name that differs from the table of the message only in case means this table, and the
+    result is written as in the message: `DBO.Orders` in the statement gives `dbo.orders`.
     """
 
     HOME = "schema"

@@ -47,7 +47,10 @@ class SourcePart(msgspec.Struct, gc=False):
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether the message is from a snapshot, which reads whole tables. Oracle's connector once wrote a boolean."""
+        """Whether the message is from a snapshot, which reads whole tables.
+
+        The field `snapshot` is usually a text, such as `true` or `last`. Old connectors for Oracle wrote a boolean.
+        """
         return self.snapshot not in (None, False, "false")
 
 

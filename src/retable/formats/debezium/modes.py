@@ -69,10 +69,11 @@ def wall_clock_encoding(shown: int | None, rules: ValueRules) -> Encoding:
 
 
 def clock_encoding(digits: int, rules: ValueRules, *, pads: bool = True) -> Encoding:
-    """Return the encoding of times of day, by `time_mode`. `digits` are the column's fractional digits of a second.
+    """Return the encoding of times of day. The option `time_mode` decides it.
 
-    If `pads` is True, the database shows all of these digits, also zeros at the end. MySQL's times are microseconds in
-    both adaptive modes.
+    `digits` is the number of fractional digits of a second that the column has. If `pads` is True, the database shows
+    all of them, also zeros at the end, as in `12:00:00.500`. In the mode `adaptive`, `digits` decides the unit. But for
+    MySQL and MariaDB, the unit is then always the microsecond.
     """
     shown = digits if pads else None
     match DebeziumOptions.of(rules.options).time_mode:

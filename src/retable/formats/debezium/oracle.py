@@ -30,7 +30,8 @@ _TIMESTAMP_DIGITS = 6
 def oracle_form(declared: str, decimal_mode: DecimalMode) -> Encoding | int | None:
     """Return the encoding of values of a declared Oracle type, such as `NUMBER(10,2)`; None if the type is unknown.
 
-    For a DATE or a TIMESTAMP without zone, return its number of fractional digits of a second instead.
+    For a DATE or a TIMESTAMP without zone, return its number of fractional digits of a second instead: their encoding
+    also depends on the option `time_mode`. `decimal_mode` is the connector's setting `decimal.handling.mode`.
     """
     found = _TYPE.match(declared)
     if found is None:

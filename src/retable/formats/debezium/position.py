@@ -55,10 +55,15 @@ def binlog_position(file: str, offset: int) -> int | None:
 def position(
     connector: str | None, source: SourcePart, phase: int, message: RawMessage, context: DecodeContext
 ) -> tuple[Sequence, Scope, tuple[str, ...]]:
-    """Return the position of a change, the scope in which it gives the order, and the names of problems.
+    """Return the position of a change, its scope, and the names of problems (empty if there are none).
 
-    `connector` is the database system. `phase` (`DELETED`, …) orders changes at one position. Raise Malformed if the
-    position in the message is not valid.
+    The scope is `stream` if positions order the changes of all Kafka partitions. It is `partition` if the position is
+    the Kafka offset, which orders changes only inside a partition. The offset is used if the database has no such
+    positions, or if the option `order` is `offset`. If a message of PostgreSQL lacks its position, the offset is used,
+    too, and the problem is `ORDER_FIELDS_MISSING`.
+
+    `connector` is the database system, such as `mysql`. `phase` (`DELETED`, …) orders changes with the same position.
+    Raise Malformed if the position in the message is not valid.
     """
     epoch = context.source_epoch
     if DebeziumOptions.of(context.options).order == "offset":

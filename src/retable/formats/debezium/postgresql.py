@@ -25,9 +25,10 @@ _CENTS = 2
 
 
 def postgresql_encoding(declared: str, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Return the encoding of values of a declared type, such as `numeric(10,2)`, in the spelling of `format_type`.
+    """Return the encoding of values of a declared type. Return Text if the connector writes them as text.
 
-    If the connector writes the values as text, return Text.
+    `declared` is the type as PostgreSQL's function `format_type` writes it, such as `numeric(10,2)`. `gold` is the
+    column's type in gold: an interval is converted to text only if gold has text.
     """
     found = _TYPE.match(declared.strip().lower())
     if found is None:

@@ -47,9 +47,13 @@ class _Field(msgspec.Struct, gc=False):
 class SchemaPart:
     """What a schema part says about the changes of a table.
 
-    `name` is the name of the schema part, `<server>.<table>.Envelope`. `fillings` has, for each column, the tokens that
-    the connector writes if it does not know the value. `decimals` are the columns that are decimals. `as_numbers` are
-    the types if the converter writes decimals as JSON numbers.
+    `name` is the name of the schema part, `<server>.<table>.Envelope`. `connector` is the connector's name, such as
+    `mysql`. `types` has the type of each column, and is None if the schema part names no column. `decimals` names the
+    columns that are decimals. The converter writes decimals as bytes or as JSON numbers: `types` is for bytes, and
+    `as_numbers` has the types of all columns for numbers.
+
+    `fillings` has, for each column, the JSON tokens that the connector writes if the source did not log the value: null
+    and the column's default. A NOT NULL column without a default has null and empty values, such as `0` or `""`.
     """
 
     name: str | None
@@ -60,7 +64,10 @@ class SchemaPart:
     as_numbers: dict[str, str] = field(default_factory=dict)
 
     def types_of(self, *rows: Row | None) -> dict[str, str] | None:
-        """Return the types of the columns in these rows. If one decimal is a JSON number, all decimals are."""
+        """Return the type of each column of the table, for a message with these rows; None if no column is named.
+
+        If one decimal in the rows is a JSON number, all are. The result is then `as_numbers`.
+        """
         if any(row and _is_number(row.get(name)) for row in rows for name in self.decimals):
             return self.as_numbers
         return self.types

@@ -144,9 +144,11 @@ def default_type(wire_type: str) -> GoldType | None:
 
 
 def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Return the encoding of values whose type in the message does not decide it alone.
+    """Return the encoding of a column's values, from the type in the message and the type that a statement declares.
 
-    `encoding` is the encoding by the message. The declared type decides the rest, or else the gold type.
+    `encoding` is the encoding by the type in the message; it is `Untyped` if the message names no type. `declared` is
+    the declared type, or None. It decides what the type in the message leaves open, such as the length of bytes. If
+    both types are unknown, the gold type decides.
     """
     stated = Untyped() if declared is None else declared_encoding_of(declared, rules.system)
     if encoding == Untyped() and declared is not None and rules.system == "oracle":

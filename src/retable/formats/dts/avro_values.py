@@ -92,7 +92,11 @@ _OFFSET = re.compile(r"Z|[+-][0-9]{2}:?[0-9]{2}")
 
 
 def usual_types(system: str | None, numbers: tuple[int, ...]) -> tuple[str, ...]:
-    """Return the usual types of columns, by their `dataTypeNumber`. A number that is not MySQL's has the type ""."""
+    """Return, for each column, the type that its values usually have in messages, such as `Integer`.
+
+    `numbers` has the `dataTypeNumber` of each column. Retable knows only MySQL's numbers. So the type is "" for another
+    number, or if the database `system` is neither `mysql` nor `drds`.
+    """
     usual = _USUAL if system in ("mysql", "drds") else {}
     return tuple(usual.get(number, "") for number in numbers)
 
@@ -121,7 +125,10 @@ def default_type(wire_type: str) -> GoldType | None:
 
 
 def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Return an encoding with what only the declared type shows: digits after the point, or the length of bytes."""
+    """Return `encoding`, completed from the declared type, which shows digits after the point or the length of bytes.
+
+    If `declared` is None, return `encoding` as it is. `gold` is not used.
+    """
     if declared is None:
         return encoding
     match encoding, declared_encoding_of(declared, rules.system):
@@ -135,10 +142,11 @@ def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, 
 
 
 def agree(one: RawValue, other: RawValue) -> tuple[RawValue, RawValue]:
-    """Convert the values before and after a change to one type. Raise ValueError if there is no type for both.
+    """Convert a column's values before and after a change to one type. Raise ValueError if there is no type for both.
 
-    `one` and `other` are two values of one column. Oracle's NUMBER is an integer or a decimal, depending on its value.
-    Text with bytes outside its charset comes without a charset.
+    The types differ in two cases. Oracle's NUMBER comes as an integer or a decimal, depending on its value: both values
+    become decimals. If a text has bytes that its charset does not allow, DTS sends it as bytes without a charset: both
+    values become base64.
     """
     wires = {one[1], other[1]}
     if len(wires) == 1:

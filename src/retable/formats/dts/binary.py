@@ -119,8 +119,8 @@ _PRIMITIVES: dict[str, AvroReader] = {
 def compile_schema(schema: AvroValue, shared: Collection[str] = ()) -> AvroReader:
     """Return a reader of the values of an Avro schema, given as parsed JSON. Raise ValueError if it is not supported.
 
-    Callers must not change the values: the reader may return the same value again. `shared` names fields of the
-    outermost record whose bytes are mostly the same in adjacent messages.
+    `shared` names fields of the outermost record whose bytes are mostly the same in adjacent messages. The reader
+    remembers their last values, and returns the same object again for the same bytes. So callers must not change it.
     """
     return _compile(schema, {}, False, frozenset(shared))
 

@@ -200,9 +200,12 @@ def wire_encoding(wire_type: str | None) -> Encoding:
 def default_type(wire_type: str) -> GoldType | None:
     """Return the gold type of a column that no statement declared, None if its type in the message is unknown.
 
-    A DOUBLE may have been a DECIMAL. Its column is a double nevertheless, because a column has one type and genuine
-    doubles have up to 17 digits. A value whose digits a double does not hold is rejected, until `types` or a statement
-    says decimal. A DATE may have been a date, a wall clock or an instant; each is a wall clock in `time_zone`.
+    A DOUBLE in the message was a float, a double or a DECIMAL in the source. The message does not say which, so the
+    column becomes a double, because no decimal type holds all doubles. A value with digits that no double has is
+    rejected until the setting `types` or a statement declares the column as a decimal.
+
+    A DATE in the message was a date, a local date and time, or a point in time. Its column becomes a timestamp without
+    zone, with the local time in the zone that the setting `time_zone` names.
     """
     return _GOLD_TYPES.get(wire_type)
 

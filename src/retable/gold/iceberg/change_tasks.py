@@ -49,9 +49,10 @@ class FindTask:
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
-    """A task that writes new rows of `change` as data files. `names` are the names of these rows in the exchange.
+    """A task that writes some new rows of `change` as data files.
 
-    The result is the written files, each with its partition values. A later commit adds the files to the table.
+    The rows are in the exchange of `change` (files by which tasks pass rows), under the names `names`. The result is
+    the written data files, each with its partition values. A later commit adds these files to the table.
     """
 
     io: FileIO

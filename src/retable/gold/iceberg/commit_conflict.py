@@ -12,8 +12,8 @@ def overtaken(name: str, base: int, table: Any, is_as_decided: bool) -> Fenced:
     """Return the error for the table `name`, which another writer changed after a run began to work with it.
 
     `base` is the id of the snapshot with which the run began. `table` is the Java table, loaded again. `is_as_decided`
-    says whether its columns and Retable's properties are as they were then. If they are, and the other writer only
-    rewrote files with the same rows, the error is Compacted. Otherwise it is Fenced.
+    says whether its columns and Retable's properties are still the same as when the run began. The error is Compacted
+    (a kind of Fenced) if they are the same and the other writer only compacted files. In all other cases it is Fenced.
     """
     words = "another writer committed to the table first; run this window again"
     if is_as_decided and _has_same_rows(base, table):

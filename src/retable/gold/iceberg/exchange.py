@@ -21,7 +21,10 @@ Its value is 0, then for each table the number of record batches from the start 
 
 @dataclass(frozen=True, slots=True)
 class FileExchange:
-    """Implements `retable.gold.store.Exchange` with Arrow IPC files in one folder. A name is the path of a file."""
+    """Passes rows from one Spark task to another in Arrow IPC files in the folder `folder`.
+
+    It implements `retable.gold.store.Exchange`. The name under which rows are stored is the path of their file.
+    """
 
     io: FileIO
     folder: str

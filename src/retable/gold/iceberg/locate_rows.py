@@ -54,9 +54,11 @@ def ends(keys: pa.Table) -> list[tuple[str, Any, Any]]:
 
 
 def edges_of(keys: pa.Table) -> pa.Table:
-    """Return a few rows with the lowest and the highest value of each column of `keys`. They stand for the full keys.
+    """Return a few rows with the lowest and the highest value of each column of `keys`.
 
-    If a column has NULLs, one row has NULL in it. If there are no keys, return no rows.
+    They suffice to find the data files that may have some of the keys. Each column is filled separately, so a row need
+    not be one of the keys. A column of a type that is not `is_ordered` has any of its values. If a column has NULLs,
+    one row has NULL in it. If there are no keys, return no rows.
     """
     columns = []
     for column in keys.columns:

@@ -36,8 +36,9 @@ class PartitionRows:
 
 
 def resolve(fields: Iterable[PartitionField], history: TableHistory) -> list[tuple[int, PartitionField]]:
-    """Return each partition field of the settings with the index of its column in `history.final.columns`.
+    """Return each partition field of the settings, with the index of its column in `history.final.columns`.
 
+    `history` is the table's schema history. Its final columns are those after the last schema change.
     Raise PartitionUnfit if the table has no such column, or if the field's transform does not accept the column's type.
     """
     found = []
@@ -61,10 +62,10 @@ def wanted_fields(
 ) -> list[tuple[str, PartitionField]] | None:
     """Return the partition fields of the settings, each with the present name of its column in the Iceberg table.
 
-    `evolution` is the plan by which this run changes the columns. Return None if it adds one of the fields' columns to
-    an existing table: the table cannot be partitioned by this column yet. If the run died, the next run would have to
-    drop the column, and Iceberg cannot drop a partition column. A new table (`is_new`) can be partitioned at once,
-    because the next run finds its columns again.
+    `evolution` is the plan by which this run changes the columns. Return None if an existing table gets one of the
+    partition columns only by this run; a later run then changes the partition spec. The reason: if this run dies, the
+    next run must drop the added column, but Iceberg cannot drop a column that the spec uses. A new table (`is_new`) can
+    be partitioned at once.
     """
     found = resolve(fields, history)
     added = {column.id for _, column in evolution.adds}

@@ -262,7 +262,10 @@ class RowWriter:
 
 @cache
 def java_member(jvm: Any, path: str) -> Any:
-    """Return a member of py4j's view of a JVM, cached: for a package, the JVM looks for such a class in all jars."""
+    """Return a Java package, class or static member by its full name, from py4j's view of a JVM.
+
+    The result is cached, because the JVM looks in all jars for a class with the name of each package.
+    """
     outer, _, name = path.rpartition(".")
     return getattr(java_member(jvm, outer) if outer else jvm, name)
 

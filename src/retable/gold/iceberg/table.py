@@ -62,14 +62,14 @@ class IcebergCatalog:
         return java_member(self._jvm, path)
 
     def metadata(self, name: str, table: Any) -> TableMetadata:
-        """Return the metadata of a loaded Java table, from its file: more than 8 kB of text take 40 ms from the JVM."""
+        """Return the metadata of a loaded Java table, read from its file: to get it as text from the JVM is slow."""
         at = str(table.operations().current().metadataFileLocation())
         if self._read.get(name, ("",))[0] != at:
             self._read[name] = at, FromInputFile.table_metadata(self.io.new_input(at))
         return self._read[name][1]
 
     def find_metadata(self, name: str) -> GoldMetadata | None:
-        """Return the metadata of `namespace.table` in half the time of `load`, or None if there is no such table."""
+        """Return the metadata of `namespace.table`, or None if there is no such table. This is faster than `load`."""
         table = self.lake.find(name)
         if table is None:
             return None
@@ -86,7 +86,10 @@ class IcebergCatalog:
             raise
 
     def create(self, name: str, with_part: bool, location: str, format_version: int) -> "GoldTable":
-        """Create an empty table at `location`, which is never made from its name. If the table exists, load it."""
+        """Create an empty table in the folder `location`. If the table exists, load it.
+
+        If `with_part` is set, the sequence column of the new table also has the source partition of each row.
+        """
         schema = self.java("org.apache.iceberg.SchemaParser.fromJson")(first_schema_json(with_part))
         properties = self.java("java.util.HashMap")()
         for key, value in {**_FORMAT, "format-version": str(format_version), NAME_PROPERTY: name}.items():
@@ -215,7 +218,7 @@ class GoldTable(GoldMetadata):
             self._refresh()
 
     def replace(self, change: RowChange | RemoteChange, run: RunTasks[Any], run_id: str, window: str) -> bool:
-        """Write deletion vectors and data files for `publish`. Return False if `branch` is needed instead."""
+        """Write deletion vectors and data files; `publish` commits them. Return False if a branch is needed instead."""
         if self.has_defaults():
             summary = {RUN_PROPERTY: run_id, WINDOW_SUMMARY: window}
             self._prepared = self._writer().prepare(None if self.is_empty else self.base, change, run, summary)
@@ -260,8 +263,9 @@ class GoldTable(GoldMetadata):
     ) -> None:
         """Make the rows, the schema and the properties visible in one transaction, or make nothing visible.
 
-        Raise Fenced if main, columns or properties changed after this run loaded the table. If a commit's reply is
-        lost, the table shows whether it was applied; the run's name does not: a scheduler may use a name again.
+        Raise Fenced if main, columns or properties changed after this run loaded the table. If the reply to the commit
+        is lost, the table is loaded again, and no error is raised if the commit was applied. `on_progress` gets a text
+        before and after the commit. `tag` is a new tag for the snapshot before the commit.
         """
         self._refresh()
         if self.snapshot_id != self.base or not self._is_as_decided():

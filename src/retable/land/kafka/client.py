@@ -88,7 +88,10 @@ class Brokers:
             consumer.close()
 
     def meet(self, consumer: Consumer) -> None:
-        """Let a consumer load the leaders of all partitions now. Otherwise it loses a second for each topic."""
+        """Let a consumer load the leaders of all partitions with one request now.
+
+        Otherwise it loads them topic by topic, and loses about a second for each. Raise a Retable error if this fails.
+        """
         try:
             consumer.list_topics(timeout=REQUEST_SECONDS)
         except KafkaException as error:

@@ -57,7 +57,10 @@ def find_left(source: KafkaSource, ranges: Sequence[PartitionRange]) -> list[Par
 
 
 def split_ranges(ranges: Sequence[PartitionRange], least: int, most: int, shares: int) -> list[PartitionRange]:
-    """Cut ranges of offsets into equal pieces for `shares` tasks. `least` and `most` limit the size of a piece."""
+    """Cut ranges of offsets into pieces of equal size for `shares` tasks.
+
+    A piece has at least `least` and at most `most` offsets. Only the last piece of a range may have fewer.
+    """
     total = sum(each.count for each in ranges)
     size = min(most, max(least, -(-total // shares)))
     return [

@@ -37,7 +37,8 @@ _WAIT_SECONDS, _PATIENCE = 0.1, 300
 def find_log(source: KafkaSource, now: datetime) -> FoundLog:
     """Return all partitions of a source's topics, with the offsets at which their committed messages begin and end.
 
-    A search by time in the result ignores messages with a timestamp after `now`.
+    The result has a function `search`. It finds, in each partition, the first message whose timestamp is at or after a
+    given time. It ignores messages with a timestamp after `now`.
     """
     brokers = Brokers(source)
     partitions = find_partitions(source, brokers)

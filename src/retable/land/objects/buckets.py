@@ -47,7 +47,7 @@ class BucketObjects:
     opening: tuple[tuple[str, object], ...] = field(repr=False)
 
     def list(self) -> list[FoundObject]:
-        """Return all objects, sorted by name, without the auxiliary files of writers (unfinished.py)."""
+        """Return all objects, sorted by name, without auxiliary files of writers such as `_SUCCESS` or `*.tmp`."""
         start = self._key("")
         with _explained(self.bucket):
             pages = self._client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket.name, Prefix=start)

@@ -16,10 +16,11 @@ from retable.settings.sources import FilesSource
 
 
 def close_outgrown(lake: Lake, source: FilesSource, window: Window, now: datetime) -> None:
-    """Close quarantined lines that this window landed again in full, by rows in `ops.actions`.
+    """Close quarantined lines of earlier windows if the given window landed them again, in full.
 
-    The lines are from an object of an earlier window. The object of the same name in this window begins with all bytes
-    of the earlier object, and is longer. The lines count as closed when this window is replayed.
+    The earlier window landed an object that was not complete yet. The object of the same name in the given window
+    begins with the same bytes and is longer, so it has these lines, too. For each such line, add a row to
+    `ops.actions`. The line counts as closed only after the given window is replayed.
     """
     grown = {item.key: item for item in window.objects}
     earlier = {

@@ -38,10 +38,13 @@ class Damage:
 class ObjectLimits:
     """The limits of one object, from the settings `max_unpacked`, `max_ratio` and `max_lines` of its source.
 
-    `unpacked` is the number of unpacked bytes, `ratio` the number of unpacked bytes for each packed byte. The ratio is
-    only checked beyond the first GiB: Debezium JSON with schemas packs 600:1 with zstd. Beyond the first 100,000 lines,
-    a packed object may have ten lines for each of its bytes: a message takes some seven bytes of zstd, even if only its
-    time differs from the previous message.
+    - `unpacked`: the most bytes that a compressed object may have after it is unpacked.
+    - `ratio`: the most unpacked bytes for each byte of a compressed object. It is checked only beyond the first GiB,
+      because real messages can have a high ratio: 600 for Debezium JSON with schemas in zstd.
+    - `lines`: the most lines of any object.
+
+    A compressed object with more than 100,000 lines may also not have more than ten lines for each of its bytes. Such
+    lines cannot be messages: in zstd, a message takes some seven bytes, even if only its time is new.
     """
 
     unpacked: int

@@ -30,7 +30,7 @@ class Objects(Protocol):
         ...
 
     def has_grown(self, item: SourceObject, earlier: SourceObject) -> bool:
-        """Return whether the object `item` is longer than the object `earlier` of the same name, and begins with it."""
+        """Return whether `item`, a newer version of the object `earlier`, has its bytes and more bytes after them."""
         ...
 
 

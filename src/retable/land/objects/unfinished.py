@@ -7,8 +7,8 @@ _NAMES = ("_temporary", "_SUCCESS")
 def is_unfinished(key: str) -> bool:
     """Return whether an object name (`key`) belongs to an auxiliary file of a writer.
 
-    It does if a part of the path is hidden (begins with a dot), or is a name that writers use for unfinished files. `.`
-    and `..` are ordinary names, because an object name is not always a path.
+    It does if a part of the path is hidden (begins with a dot), or is `_temporary`, `_SUCCESS`, `*.tmp`, `*.crc` or
+    `*._COPYING_`. The parts `.` and `..` do not count as hidden: in a bucket, they can be parts of an ordinary name.
     """
     return any(map(_is_unfinished, key.split("/")))
 

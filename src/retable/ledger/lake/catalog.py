@@ -153,7 +153,7 @@ class Lake:
 
 @runtime_checkable
 class Located(Protocol):
-    """A catalog in a SQL database."""
+    """A catalog in a SQL database. It can list the metadata files of all tables with one query (`locations`)."""
 
     def locations(self) -> dict[str, str]: ...
 
@@ -210,7 +210,8 @@ def open_lake_to_read(settings: Settings) -> Lake:
 def runs_behind(lake: Lake) -> int:
     """Return by how many runs the catalog of a lake is older than its warehouse; 0 in a healthy lake.
 
-    Raise CatalogMismatch if catalog and warehouse do not belong together, or one of them is lost.
+    Each run records its number in both. A catalog that was restored from a backup has a lower number. Raise
+    CatalogMismatch if catalog and warehouse do not belong together, or one of them is lost.
     """
     return _compare(lake)[0]
 

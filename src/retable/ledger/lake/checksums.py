@@ -232,7 +232,10 @@ class _Parsed(Generic[T]):
         self._lock = Lock()
 
     def get(self, file: _Content, place: Hashable, parse: Callable[[], Iterable[T]]) -> list[T]:
-        """Return what `parse` finds in a file. `place` is on what the result depends besides the content."""
+        """Return what `parse` finds in a file. `parse` is skipped if it ran for the same content and `place`.
+
+        `place` has everything else that decides the result, such as the arguments of `parse`.
+        """
         if len(file) > self._size:
             return list(parse())
         with self._lock:

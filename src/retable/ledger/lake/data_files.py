@@ -87,8 +87,9 @@ class PartitionWriter:
     def write(self, rows: pa.Table, values: Mapping[str, str | None], same_as: str | None = None) -> DataFile:
         """Write rows of one partition to a new data file, and return the file. No snapshot references it yet.
 
-        `values` are the partition values by column. Columns that the rows lack are null. If the file replaces other
-        files with the same rows, `same_as` is the digest of these files; the name of the new file contains it.
+        `values` are the partition values by column. Columns that the rows lack are null. `same_as` is set if the file
+        replaces other files and has the same rows: it is the digest of the replaced files (`digest_files`). It becomes
+        a part of the file name, so that the digest of the partition stays the same.
         """
         schema, spec = self.metadata.schema(), self.metadata.spec()
         fields = [PartitionFieldValue(field=field, value=values[field.name]) for field in spec.fields]
@@ -122,10 +123,11 @@ def stands_for_others(path: str) -> bool:
 
 
 def digest_files(table: Table, paths: Iterable[str]) -> str:
-    """Return a digest of the names of some data files of a table. If their content changes, the digest changes.
+    """Return a digest that shows whether the content of some data files of a table has changed. No file is read.
 
-    The digest stays the same after a rewrite, because rewritten files have the digest of the original files in their
-    names. It also stays the same after a move of the lake, because it uses the addresses before the move.
+    A data file never changes, so the digest is made from the paths of the files. If files are replaced by files with
+    the same rows, the digest stays the same: the names of the new files contain the digest of the replaced files. It
+    also stays the same if the lake is moved, because it is made from the paths before the move.
     """
     here, recorded = table.location(), table.properties.get(FORMER_LOCATION)
     former = here if recorded is None else str(json.loads(recorded)[0])
@@ -142,7 +144,10 @@ def worker_io(table: Table) -> FileIO:
 
 
 def for_workers(io: FileIO, location: str) -> FileIO:
-    """Return a FileIO for Spark's workers, made from a FileIO of this process. It has no access to the catalog."""
+    """Return a FileIO for Spark's workers, made from a FileIO of this process. It has no access to the catalog.
+
+    `location` is the address of the table. It decides the kind of the FileIO, for example by its scheme `s3:`.
+    """
     kept = {name: value for name, value in io.properties.items() if name.startswith(_FOR_FILES)}
     return load_file_io(kept, location)
 
@@ -175,7 +180,7 @@ def replace_files(
 
     `values` are the partition values by column. `properties` are set in the summary of the snapshot. Raise
     ConflictError if another run changed the partition meanwhile. If the commit fails, the new files stay, because the
-    commit may have succeeded without a reply. Upkeep removes them later if no snapshot references them.
+    commit may have succeeded without a reply. Upkeep (compaction and cleaning) removes unreferenced files later.
     """
     with (
         explained(lake.settings.lake),

@@ -122,9 +122,9 @@ _DISK = re.compile(
 
 @contextmanager
 def explained(lake: LakeSettings) -> Iterator[None]:
-    """Turn an error of pyiceberg, the catalog's database or the storage into a Retable error that says what to do.
+    """Turn an error of pyiceberg, the catalog's database or the storage in the `with` block into a Retable error.
 
-    Other errors are raised as they are.
+    Its text says what to do; it may name the catalog or warehouse of `lake`. Other errors are raised as they are.
     """
     try:
         yield
@@ -156,9 +156,10 @@ def explained(lake: LakeSettings) -> Iterator[None]:
 
 @contextmanager
 def spark_explained(lake: LakeSettings) -> Iterator[None]:
-    """Turn an error of Spark, the catalog or the storage into a Retable error that says what to do.
+    """Turn an error of Spark, the catalog or the storage in the `with` block into a Retable error.
 
-    Spark's errors are recognized by their text. Other errors are raised as they are.
+    Its text says what to do; it may name the catalog or warehouse of `lake`. Spark's errors are recognized by their
+    text. Other errors are raised as they are.
     """
     try:
         with explained(lake), _alive():

@@ -96,7 +96,10 @@ def record_of(table: Table) -> LakeRecord:
 
 
 def new_record(lake: LakeSettings, run: int = 0) -> LakeRecord:
-    """Return a record for a new lake, with a new ID and the addresses in these settings."""
+    """Return a record for a new lake, with a new ID and the addresses in these settings.
+
+    `run` is the number of the newest run: 0, or that of the original lake if its files were copied.
+    """
     return LakeRecord(str(uuid.uuid4()), LAYOUT, str(lake.warehouse), str(lake.catalog), run)
 
 
@@ -162,11 +165,13 @@ def compare(
     catalog_is_empty: Callable[[], bool],
     warehouse_has_tables: Callable[[], bool],
 ) -> int:
-    """Return by how many runs the catalog is older than the warehouse: 0 in a healthy lake, or without records.
+    """Return by how many runs the catalog is older than the warehouse; 0 in a healthy lake.
 
-    `warehouse` and `catalog` are the records from the warehouse and from the catalog; None if there is no record. The
-    caller must call `check_place` first. Raise CatalogMismatch if catalog and warehouse do not belong together, or one
-    of them is lost.
+    `warehouse` and `catalog` are the records that were read from them; None if there is no record. `catalog_is_empty`
+    returns whether the catalog has no tables, and `warehouse_has_tables` whether the warehouse has any. They are called
+    only if a record is missing. The result is 0 if the warehouse has no record, as in a new lake. The caller must call
+    `check_place` first. Raise CatalogMismatch if catalog and warehouse do not belong together, or if the catalog is
+    lost: it has no record although the warehouse has one, or no tables although the warehouse has tables.
     """
     here = str(lake.warehouse)
     if warehouse is None:

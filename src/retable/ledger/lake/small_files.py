@@ -47,7 +47,10 @@ _keeping = Lock()
 
 
 def planned(table: Table, condition: BooleanExpression) -> list[tuple[FileScanTask, int]]:
-    """Return the files that may have rows for a condition, each with the number of its commit, oldest first."""
+    """Return the data files that may have rows for a condition, oldest first, each with the number of its commit.
+
+    This number is Iceberg's sequence number of the commit that added the file.
+    """
     snapshot, numbers = table.current_snapshot(), dict[str, int]()
     if snapshot is None:
         return []
@@ -63,10 +66,11 @@ def planned(table: Table, condition: BooleanExpression) -> list[tuple[FileScanTa
 
 
 def read_rows(table: Table, condition: BooleanExpression, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read the rows of a table that satisfy a condition, in the order of their commits.
+    """Read the rows of a table that satisfy a condition, in the order of their commits: the newest row is the last.
 
-    The commit of a row is the number in its column `committed`. If this is null or missing, it is the commit of its
-    file. In a file, the newest row comes first. `columns` are the columns to return. If it is None, all are returned.
+    The column `committed` has the number of the commit that added the row. If it is null or missing, the number of the
+    commit that added the file is used. Rows of one commit are stored in reverse order, so each file is read from its
+    end. `columns` are the columns to return. If it is None, all are returned.
     """
     schema, number = table.schema(), table.metadata.current_schema_id
     asked = [field.name for field in schema.fields] if columns is None else [*columns]
@@ -122,7 +126,10 @@ def _columns_of(schema: pa.Schema) -> list[_Column]:
 
 
 def numbered(rows: pa.Table, commit: int) -> pa.Table:
-    """Fill the column `committed` of a file's rows, and return the rows. `commit` is for rows without a number."""
+    """Return the rows of a file with a complete column `committed`: the number of the commit that added each row.
+
+    `commit` is the number of the commit that added the file. It is used where the column is null or missing.
+    """
     if COMMITTED not in rows.column_names:
         return rows.append_column(COMMITTED, pa.array([commit] * rows.num_rows, pa.int64()))
     at = rows.column_names.index(COMMITTED)

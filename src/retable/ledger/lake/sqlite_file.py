@@ -21,9 +21,10 @@ _SWITCHES, _BETWEEN_SECONDS, _CLOSING_SECONDS = 100, 0.05, 1
 
 
 class CatalogReader(NoopCatalog):
-    """The tables of a SQLite catalog, to read. `address` is of `address_to_read`; without one there are no tables.
+    """A SQLite catalog, opened to read its tables. It replaces pyiceberg's catalog in commands that only read.
 
-    pyiceberg's own catalog needs SQLAlchemy, whose import takes longer than most commands that only read.
+    pyiceberg's catalog needs SQLAlchemy, whose import takes longer than most of these commands. `address` is the result
+    of `address_to_read`. If it is None, there is no catalog yet, so there are no tables.
     """
 
     def __init__(self, name: str, address: str | None, properties: dict[str, str]) -> None:

@@ -82,10 +82,11 @@ def _move_column(addresses: pa.ChunkedArray, move: Move) -> pa.ChunkedArray:
 
 
 def move_bounds(entry: AvroRecord, move: Move) -> None:
-    """Rewrite the bounds of the column `file_path` in a position delete file's manifest entry, or remove both bounds.
+    """Rewrite the bounds of the column `file_path` in `entry`, the manifest entry of a position delete file.
 
-    If both bounds are in the moved folder, so are all addresses between them, and their order stays the same. A
-    truncated bound may not show its folder; then both are removed. Without bounds, a reader only reads more files.
+    If both bounds are in the moved folder, they get the new address. All addresses between them are in this folder,
+    too, so the new bounds are right for them. If a bound is not in the folder, both bounds are removed. It may have
+    been truncated, so that its folder is not known. Without bounds, a reader only reads more files.
     """
     bounds = [entry.get(name) or [] for name in ("lower_bounds", "upper_bounds")]
     found = [bound for side in bounds for bound in side if bound["key"] == _FILE_PATH]

@@ -43,11 +43,14 @@ def plan_windows(
 ) -> list[Window]:
     """Return the windows after `recorded` that start before `due`. Each object is then in exactly one window.
 
-    `recorded` must contain, in order: the windows that have an object with the name of a found object, the last window
-    that has any object, and the last window. A window takes all objects that no window has yet and whose time is before
-    the end of the window. So an object that arrives late goes into a later window. The first window contains the time
-    of the earliest object, or the `start` in the settings. `now` becomes the `recorded_at` of the windows. Raise
-    InvalidSetting if the setting `every` was changed, an object name has no valid hour, or there are too many windows.
+    A window takes all objects that no window has yet and whose time is before the end of the window. So an object that
+    arrives late goes into a later window. The time of an object is in its name (setting `hour`), or is its modification
+    time. The first window of a source contains the setting `start`, or else the time of the earliest object. Objects
+    before `start` are left out. `now` becomes the `recorded_at` of the windows.
+
+    `recorded` may be a part of the recorded windows, in order. It must contain each window that has an object with the
+    name of a found object, the last window that has any object, and the last window. Raise InvalidSetting if the
+    setting `every` was changed, an object name has no valid hour, or there are too many windows.
     """
     waiting = _waiting(source, recorded, found)
     begin = _begin(source, recorded, waiting)

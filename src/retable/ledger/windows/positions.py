@@ -64,11 +64,12 @@ def plan_ranges(
 ) -> list[Window]:
     """Return the windows after `recorded` that start before `due`. Each offset is then in exactly one window.
 
-    `recorded` must contain, in order, the last window of each partition, and the last window. If a window is recorded
-    less than twice `delay` after its end, it takes all messages up to the present end of each partition. If it is
-    recorded later, it takes the messages before the first message whose timestamp is `delay` after the end of the
-    window. Without such a message it also takes all messages. Raise PositionsLost if the brokers deleted messages that
-    no window has.
+    `recorded` may be a part of the recorded windows, in order. It must contain the last window of each partition, and
+    the last window. In each partition, a window begins where the window before it ended. Normally it takes all messages
+    up to the present end of the partition. But if `now` is twice the setting `delay` or more after the end of the
+    window, newer messages are left to later windows: the window stops before the first message with a timestamp of at
+    least its end plus `delay`, if there is one. `now` also becomes the `recorded_at` of the windows. Raise
+    PositionsLost if messages that no window has are gone, or if a topic was created again.
     """
     known = {each.address: each for window in recorded for each in window.ranges}
     _check_there(source, known, log)

@@ -16,11 +16,12 @@ from retable.ledger.windows.objects import FoundObject, is_untouched
 
 @dataclass(frozen=True, slots=True)
 class RecordedItems:
-    """The content of a source's recorded windows, in columns.
+    """The content of a source's recorded windows, as Arrow columns.
 
-    `items` has a row for each object or partition range, with some of its fields and the number of its window
-    (`ordinal`), in order. `recorded_at` has the time when each row of ops.windows was recorded, by the number of the
-    first window in the row. `end` is the end of the last window, or None if there is no window.
+    `items` has a row for each object or partition range of the windows, in order. Its columns are the number of the
+    window (`ordinal`) and some fields of the object or range. `recorded_at` has the time when each row of ops.windows
+    was recorded. Its keys are window numbers; if a row has several windows without messages, it is the number of the
+    first one. `end` is the end of the last window, or None if there is no window.
     """
 
     items: pa.Table

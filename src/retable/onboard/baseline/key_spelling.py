@@ -19,8 +19,9 @@ _OF_COPIES: Mapping[str, Spelling] = {"int": "digits", "long": "digits", "string
 
 
 def spelling_of(source_type: str | None, gold: GoldType | None, system: str) -> Spelling | None:
-    """Return how messages write the values of a column: as `digits` or as `text`. None if this is not certain.
+    """Return how messages write the values of a column, or None if this is not certain.
 
+    `digits` means a whole number in decimal digits, such as `42`; `text` means the characters of the value, unchanged.
     The column's type in the source decides. The gold type alone is not enough: a number may be written in base64, with
     leading zeros or as bits, and a text may be a time in microseconds. If `source_type` is None, the gold type came
     from the messages themselves, and whole numbers are `digits`. `system` is the database system, as `mysql`.
@@ -38,7 +39,10 @@ def spelling_of(source_type: str | None, gold: GoldType | None, system: str) -> 
 
 
 def spelling_in_copy(gold: GoldType | None) -> Spelling | None:
-    """Return how a full copy writes values of this gold type: as `digits` or as `text`. None for all other types."""
+    """Return how a full copy writes values of this gold type: as `digits` or as `text`.
+
+    The gold types int and long give `digits` (such as `42`), and string gives `text`. Other types, and None, give None.
+    """
     return None if gold is None else _OF_COPIES.get(gold.kind)
 
 
@@ -49,10 +53,11 @@ def spellings(
     imported: Import | None,
     system: str,
 ) -> tuple[Spelling | None, ...]:
-    """Return how messages write the values of each key column; None for a column if this is not known.
+    """Return how messages write the values of each key column: as `digits`, as `text`, or None if this is not known.
 
-    The types in the gold table's `state` decide, or else the types in the `imported` schema. `types` is the setting
-    `types`: columns that it names get None. `system` is the database system, as `mysql`.
+    The result has one item for each of `keys`, in the same order. The types in the gold table's `state` decide, or else
+    the types in the `imported` schema. `types` is the setting `types`. A column in it gets None, because a type from
+    the settings does not show how messages write the values. `system` is the database system, as `mysql`.
     """
     known: dict[str, Spelling | None] = {}
     if imported is not None:

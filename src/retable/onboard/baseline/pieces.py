@@ -47,8 +47,8 @@ class Target:
     """The table that starts from a full copy, and the position of the copy in the source's log.
 
     `part` is the Kafka partition (topic and number) of the position; it is None if positions compare in the whole
-    source. `keys` are the key columns, and `spellings` says how messages write each of them (`key_spelling`). `nth` is
-    the number of earlier copies of this table at this position.
+    source. `keys` are the key columns. `spellings` says for each of them how messages write its values: as `digits`, as
+    `text`, or None if this is not known. `nth` is the number of earlier copies of this table at this position.
     """
 
     source: str

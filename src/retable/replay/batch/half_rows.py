@@ -51,10 +51,10 @@ def of_pairs(halves: pa.Table, pairs: Collection[Pair]) -> pa.Table:
 
 
 def lack_other_half(rows: pa.Table, apart: Hashes) -> Flags:
-    """Return for each row whether it is a half of an update and the other half is not among `rows`.
+    """Return for each row whether it is a half of an update and its other half is not among `rows`.
 
-    `apart` has a number for each row, for example its key hash. Two halves of an update belong together only if their
-    numbers are equal.
+    `apart` divides the rows into groups: it has a number for each row, for example its key hash. The other half is
+    searched only in the same group, that is, among rows with the same number.
     """
     found = np.zeros(rows.num_rows, bool)
     places = np.flatnonzero(are_halves(rows))
@@ -83,10 +83,11 @@ def _runs(table: pa.Table, order: Places) -> Places:
 
 
 def foreign_halves(halves: pa.Table) -> pa.Table:
-    """Return the halves whose other half is also in `halves`. Their `old_key_hash` is the key hash of the other half.
+    """Return the halves whose other half is also in `halves`, with the key hash of the other half as `old_key_hash`.
 
-    So a search for the key of the other half, which also compares `old_key_hash`, finds this half. If there are
-    several other halves with different key hashes, the half is returned once for each of these hashes.
+    A fold of a key reads the rows that have its hash as `key_hash` or `old_key_hash`. So the fold of the other half's
+    key reads this half, too. If there are several other halves with different key hashes, the half is returned once for
+    each hash.
     """
     mine = pa.table({**_filled(halves), "place": pa.array(np.arange(halves.num_rows)), "image": halves["image"]})
     others = pa.table({**_filled(halves), "other": halves["image"], "old_key_hash": halves["key_hash"]})

@@ -41,8 +41,13 @@ class Profile:
     """Facts about the rows of one table that a task read. They go from the task to the process that started it.
 
     `sample` has the first and last row of each kind (rows with the same columns, types, key and partition). `nbytes` is
-    the size of all rows in memory, and `moved` the number of rows that changed their key. `counts` are by window name
-    and source partition. The other fields have the meaning of the same fields of `RemoteRows` and `RowBatch`.
+    the size of all rows in memory, and `moved` the number of rows that changed their key. `counts` has the number of
+    rows and their lowest and highest sequence, by window name and source partition.
+
+    If `is_plain`, all rows have whole images and a key hash, and the same columns, types and key. If `is_hashed`, all
+    rows have a key hash. If `has_halves`, some rows are halves of updates (updates that come as two messages). If
+    `is_partial`, some rows have partial images; if `has_partial_halves`, some halves have them. If `links_keys`, some
+    rows have partial images and change their key.
     """
 
     sample: pa.Table

@@ -27,9 +27,9 @@ _ROUNDED = 1 << 16
 class KeyRanges:
     """The keys that one task folds: a group of neighbouring ranges of key hashes, from `first` to `end` - 1.
 
-    All key hashes are divided into `count` ranges of equal size. `linked` are hashes of keys that must be folded
-    together, because rows with partial images changed one into another. These keys belong to no range. They all belong
-    to the one group with `takes_linked`, and this group has no other keys.
+    All key hashes are divided into `count` ranges of equal size. `linked` are hashes of keys that one task must fold
+    together: a row with a partial image changed its key, so the row with the new key needs columns of the row with the
+    old key. No range includes these keys. One more group, with `takes_linked`, has all of them and no other keys.
     """
 
     first: int
@@ -69,7 +69,8 @@ class KeyRanges:
     def read(self, stretches: Seq[Stretch], without: Collection[str] = ()) -> pa.Table:
         """Read the rows whose key or old key is in these ranges. Other rows may be read too.
 
-        `stretches` say where the rows are, and belong to one window. `without` names columns that are not read.
+        `stretches` are the groups of rows to search (rows of one table between two statements), all in one window.
+        `without` names columns that are not read.
         """
         if self.takes_linked:
             # These rows may be in any file: at most a few files are in memory at once.
@@ -91,14 +92,14 @@ def fold_by_ranges(
 ) -> VectorizedRows | None:
     """Fold whole rows to the last state of each key, as `fold_vectorized` does, but one key range at a time.
 
-    `silver` are the row events. `wire` gives each column's name and type in the images, by column identity. `with_part`
-    adds the source partition to the sequences of the result. `shard` is the label of the rows' source table, if several
-    source tables go into the gold table. `late` gives the high-water marks of partitions: rows at or below these marks
-    are late, so gold may have newer rows of their keys.
+    `silver` are the row events, and `reader` has the columns of gold. `wire` gives each column's name and type in the
+    images, by column identity (an ID that a rename does not change). `with_part` adds the source partition to the
+    sequences of the result. `shard` is the label of the rows' source table, if several source tables go into the gold
+    table. `late` gives the high-water mark of each partition. Gold may have newer rows than those at or below it.
 
-    In two cases, all rows are folded at once. If the key has a float, different values may be equal (0.0 and -0.0). If
-    a key has two spellings (`1.5` and `1.50`), they may be in two ranges, because a key hash is of the key as the
-    message writes it. Return None if all rows must be folded at once, but may have more text than an Arrow array holds.
+    A key hash is of the key as the message writes it, so equal keys may be in two ranges. All rows are then folded at
+    once. This is so if a key has a float (0.0 and -0.0 are equal), or if a key has two spellings (`1.5` and `1.50`).
+    Return None if the rows must be folded at once, but may have more text than an Arrow array holds.
     """
 
     def fold(rows: pa.Table, owns: Callable[[Hashes], Flags] = all_keys) -> VectorizedRows:

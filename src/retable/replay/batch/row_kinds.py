@@ -28,10 +28,11 @@ Places = npt.NDArray[np.int64]
 
 
 def first_and_last_of_kinds(rows: pa.Table, order: Places, alike: bool = False) -> list[int]:
-    """Return the indices of the first and the last row of each kind (same columns, types, key and partition).
+    """Return the indices of the first and the last row of each kind.
 
-    `order` has the indices of all rows, first to last. `alike` says that the rows differ in kind only by partition and
-    source epoch, so that only these are compared.
+    Rows of one kind have the same columns, types, key columns, partition and source epoch. `order` has the indices of
+    all rows, first to last. Set `alike` if all rows have the same columns, types and key columns. Then only partition
+    and source epoch are compared, which is faster.
     """
     kinds = (_codes_of_all(_places_of(rows)) if alike else kinds_of(rows))[order]
     first = np.unique(kinds, return_index=True)[1]
@@ -41,7 +42,10 @@ def first_and_last_of_kinds(rows: pa.Table, order: Places, alike: bool = False) 
 
 
 def kinds_of(rows: pa.Table) -> Codes:
-    """Return a 64-bit hash for each row. It is equal for rows with the same columns, types, key and partition."""
+    """Return a 64-bit hash for each row.
+
+    It is equal for rows with the same columns, types, key columns, partition and source epoch.
+    """
     return _codes_of_all([*_places_of(rows), _codes_of_lists(rows["keys"]), codes_of_types(rows)])
 
 

@@ -32,10 +32,11 @@ def typed_columns(
 ) -> tuple[list[pa.Array], Flags]:
     """Return gold columns of row images, and for each image whether one of its values does not fit its column.
 
-    `places` are the indices of the wanted columns in `reader.columns`. A value that does not fit is null. `wires` gives
-    the names and types of columns in images, and `stretches` the index in `wires` for each image. `shard` is the value
-    of the column that names a row's source table. `deletes` says for each image whether its row is deleted. In these
-    rows, all columns that are not in the key are null.
+    `places` are the indices of the wanted columns in `reader.columns`; the result has one array for each of them. A
+    value that does not fit is null. `wires` gives the names and types of columns in images. It has one mapping for all
+    images, or several; then `stretches` has for each image the index of its mapping in `wires`. `shard` is the value of
+    the column that names a row's source table. `deletes` is True for an image of a deleted row. For such an image
+    only the key columns are read, and the other columns of the image are null.
     """
     if len(wires) == 1:
         return _columns_alike(images, reader, wires[0], shard, places, deletes)

@@ -81,15 +81,17 @@ def fold_vectorized(
 ) -> VectorizedRows:
     """Fold whole rows of silver to the last state of every key for whose hash `owns` returns True.
 
-    If both halves (messages) of an update have the same key, the first half deletes a row and the second half adds a
-    row. Some keys are not folded; their hashes are in `rest` of the result. They are keys with a row that is `late` (it
-    may be older than gold), keys of a half whose other half has another key or is missing, and keys with rows of
-    several partitions.
+    `reader` has the columns of gold. The columns of the result are named by their index in the reader. `wires` gives
+    the names and types of columns in images. `with_part` adds the partition to the sequences. If `shard` (the label of
+    a source table) is given, all rows are of this shard and of one partition. `late` says for each row whether it may
+    be older than gold. Keys without a row at or after `since` are returned as `unchanged`; their rows are only counted.
 
-    `wires` gives the names and types of columns in images. The columns of the result are named by their index in the
-    reader. If `shard` (the label of a source table) is given, all rows are of this shard and of one partition.
-    `with_part` adds the partition to the sequences. Keys without a row at or after `since` are returned as `unchanged`;
-    their rows are only counted.
+    If both halves (messages) of an update have the same key, the first half deletes a row and the second half adds a
+    row.
+
+    Some keys are not folded here, but must be folded row by row; their hashes are in `rest` of the result. Examples are
+    keys with a `late` row, with a value that does not fit its column, or with rows of several partitions. A key is also
+    in `rest` if a half has it and the other half has another key or is missing.
     """
     silver = silver.combine_chunks()
     read = _read(silver, reader, wires, shard, late)

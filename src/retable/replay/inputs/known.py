@@ -68,10 +68,12 @@ def recorded_first(row: TableRow) -> FirstRows | None:
 def known_tables(rows: Iterable[TableRow], ledger: LedgerRows, kept_from: str) -> dict[TableName, Sequence | None]:
     """Return the gold tables that no statement created, by source name, each with the position of its first row.
 
-    The position is None if the first rows came from several partitions, or if retention dropped some rows. Then the
-    table counts as existing from the beginning, and no late statement can give its name to another table. `rows` are
-    those of ops.tables. If a row lacks the start of the table's rows, the ledger is read. `kept_from` is the oldest
-    window that silver has in full.
+    The position is None if it cannot be known: the first rows came from several partitions, whose positions do not
+    compare, or retention may have dropped some of them. Then the table counts as existing from the beginning, and no
+    late statement can give its name to another table.
+
+    `rows` are those of ops.tables. If a row lacks the start of the table's rows, the ledger is read. `kept_from` is the
+    oldest window that silver has in full.
     """
     mine = [row for row in rows if is_undeclared(row)]
     lacking = {row.gold for row in mine if row.lowest is None}

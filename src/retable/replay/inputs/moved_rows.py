@@ -41,8 +41,9 @@ class MovedRows:
     def see(self, histories: Iterable[TableHistory], positions: Collection[Sequence] | None) -> None:
         """Find the tables with rows that a late statement gives to another table. The other methods use the result.
 
-        `histories` are all tables of the source. If a name passes from one existing table to another, only statements
-        at `positions` are considered or, if it is None, all statements.
+        `histories` are all tables of the source. A gold table that the statements no longer define is always found. If
+        the table still exists and only lost a name, it is found only if the statement that gave the name to another
+        table is at one of `positions`. If `positions` is None, all statements are considered.
         """
         histories = list(histories)
         self._there = frozenset(each for history in histories for each in (history.identity, *history.identities))
@@ -76,9 +77,11 @@ class MovedRows:
         return any(end <= sequence for sequence in state.high_water.values())
 
     def replaced(self, identities: Iterable[str]) -> list[TableRow]:
-        """Return the recorded gold tables that the tables with these identities replace.
+        """Return the gold tables whose rows a late statement gives to the tables with these identities.
 
-        The statements no longer define the replaced tables: a late statement gives their rows to these tables.
+        Only gold tables that the statements no longer define are returned. Example: rows of `b` came without a
+        statement, so gold has a table `b`. Then a late RENAME of `a` to `b` shows that `b` was the table `a`, so `a`
+        replaces it.
         """
         gone = {each for identity in identities for each in self._late.get(identity, ())} - self._there
         return [self._recorded.tables[identity] for identity in sorted(gone)]
@@ -94,10 +97,10 @@ class MovedRows:
         return {name for state in self._wholes.values() for name in state.undeclared_shards}
 
     def of(self, history: TableHistory) -> dict[str, str]:
-        """Return the identities of the other gold tables that have, or had, rows of a table.
+        """Return the other gold tables that have, or had, rows of this table: a value for each identity.
 
-        The value is a digest of what was replayed into the other gold table. It is `late` if a late statement gave the
-        rows to this table.
+        The value is `late` if a late statement gave the rows to this table. Otherwise it is a digest of what was
+        replayed into the other gold table. If the value changes, the rows must be moved again.
         """
         mine = history.identities
         others = {identity for identity, state in self._wholes.items() if not mine.isdisjoint(state.shards)}
@@ -126,9 +129,10 @@ class MovedRows:
         return {identity: how for identity, how in elsewhere.items() if gathered.get(identity) != how}
 
     def dropped(self, history: TableHistory) -> RetentionFloor | None:
-        """Return which rows of a table, of those in other gold tables (`of`), silver no longer has.
+        """Return which rows of a table silver no longer has. Only its rows in other gold tables are examined.
 
-        Such rows cannot be moved by a rebuild. Return None if silver has all of them that are not truncated.
+        A rebuild cannot move such rows, because it reads them from silver. Return None if silver has all of them, apart
+        from rows below a truncation point.
         """
         elsewhere = self.of(history)
         mine = {each.identity: each.truncated_at for _, each in history.parts() if each.identity in elsewhere}

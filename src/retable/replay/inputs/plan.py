@@ -91,8 +91,8 @@ class Tables:
 
         `inferred` are the undeclared columns (only rows show them). `known` has gold tables by source name, with the
         position of their first row. If no statement created or changed such a table, it starts at this position. If the
-        position is None, it existed from the beginning. `holder` returns the identity of the table that has a gold
-        name, or None.
+        position is None, it existed from the beginning. `holder` returns the identity of the existing gold table that
+        has a gold name, or None. It is used so that a new table does not get the name of an existing one.
         """
         inferred = list(inferred)
         takes = rules.source.takes
@@ -216,7 +216,8 @@ class Tables:
     ) -> list[RowBatch]:
         """Return the batches of a table, split at the statements between their rows.
 
-        `store` runs the tasks that read rows in silver's files. `ordinals` and `sketched` are those of `profiled`.
+        `store` runs the tasks that read rows in silver's files. `ordinals` are the numbers of windows by name. If
+        `sketched`, only the positions of the rows are known, and a batch's sample is its first and its last row.
         """
         places = [self.dividing(table, batch.first.sequence, batch.last.sequence) for batch in batches]
         if isinstance(remote := batches[0].source, RemoteRows) and any(places):
@@ -248,9 +249,12 @@ class Tables:
     def gold_names(self) -> dict[str, tuple[str, Hold | None]]:
         """Return the gold name of each table, by identity, with a hold if another table has the same name.
 
-        If two tables get the same name, the later one is held and gets a name with a hash at its end. If one of the two
-        is dropped, this is the dropped one, and it is not held. A gold table whose rows now go to a table with shards
-        (several source tables) keeps its name. A new table of this name gets a hash at its end, too.
+        If two tables get the same name, the second one gets a name with a hash at its end, and is held. A dropped table
+        is always the second one, and is not held.
+
+        An existing gold table keeps its name even if its rows now go to a table with shards (several source tables), or
+        if it was a table with shards that is no longer defined. A new table of the same name gets a name with a hash,
+        too.
         """
         names: dict[str, tuple[str, Hold | None]] = {}
         elsewhere = {each for history in self._histories.values() if history.shards for each in history.identities}
@@ -298,5 +302,8 @@ def _starts(history: TableHistory) -> set[tuple[Sequence, TableName | None]]:
 
 
 def gold_names(settings: Settings, history: TableHistory) -> set[str]:
-    """Return the gold names for every name that a table, or a source table that goes into it, had."""
+    """Return the gold names that a table may have had: one for each source name of the table or of its shards.
+
+    Shards are the source tables that go into one gold table.
+    """
     return {gold_table(settings.lake, name) for name in {history.name, *history.names}}

@@ -29,10 +29,11 @@ class RecordedState:
     each with the digest of its content in silver at that time. `tables` are the rows of ops.tables, by table identity.
     `ledger` has the numbers of rows that were counted for gold tables.
 
-    `silver` returns digests of the present content in silver, by window: of some windows or, for None, of all windows.
-    If the digest of a window changes, its content has changed. A window without a digest is empty. Retention may have
-    dropped rows of windows before `kept_from`. `left_out` returns whether a window was decoded without one of the given
-    tables, because the settings excluded the table then and include it now.
+    `silver` is a function. It takes names of windows, or None for all windows, and returns a digest of the present
+    content in silver for each of these windows. If the digest of a window changes, its content has changed. A window
+    without a digest is empty. Retention may have dropped rows of windows before `kept_from`. `left_out` is a function,
+    too. It takes tables, and returns whether a window was decoded without one of them, because the settings excluded
+    the table then and include it now.
 
     `decisions` are those of people about statements and rows. `imports` are schema dumps. `baselines` are full copies
     of tables, which are in silver as windows. `suspects` are rows of gold that the source cannot have any more.
@@ -79,9 +80,10 @@ class RecordedState:
     ) -> RetentionFloor | None:
         """Return which rows of the gold tables `names` silver no longer has, or None if it has all of them.
 
-        A window lacks rows if silver has fewer rows (`there`, by window ordinal) than the ledger counted. Rows below
-        the truncation point `truncated_at` do not matter. Only windows of which retention may have dropped rows are
-        examined. If `everywhere`, all windows are examined. This is needed if not all tables of the rows are known.
+        A window lacks rows if silver has fewer of them than the ledger counted. `there` has the number of rows in
+        silver, by window ordinal. Rows below the truncation point `truncated_at` do not matter. Only windows before
+        `kept_from` are examined, because retention dropped no rows of later windows. If `everywhere`, all windows are
+        examined. This is needed if `there` may lack the rows of a source table that is no longer known.
         """
         dropped: dict[str, Sequence] = {}
         counted = [each for rows in self.ledger.of_tables(names).values() for each in rows.items()]

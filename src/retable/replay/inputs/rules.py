@@ -65,9 +65,9 @@ class SourceRules:
         return bool(state.inferred) and state.typing not in ("", now) and state.missing is None
 
     def started_by(self, window: str) -> set[Statement]:
-        """Return the statements that start tables again for baselines (full copies), if `window` is a piece of them.
+        """Return one statement for each baseline (full copy) of which `window` has a piece.
 
-        They are needed because the window may have no rows of the table.
+        The statement starts the table again, empty. A run needs it also if the window has no rows of the table.
         """
         mine = Baselines(tuple(row for row in self.baselines.rows if row.window == window))
         return set(start_statements(mine, self.source.takes))
@@ -221,11 +221,12 @@ class SourceRules:
         return tuple(found)
 
     def hashed_by(self, keys: tuple[str, ...], history: TableHistory, events: Iterable[RowEvent]) -> bool:
-        """Return whether silver's key hashes can find all events of a key of the table.
+        """Return whether the key hashes in silver are enough to find all events of a key of the table.
 
-        This is True if all `events` name exactly the key columns `keys`, and these columns never changed their type: a
-        key hash is of the key as the message writes it. If a message names no key, its event has the key that the
-        settings named when the message was decoded.
+        A key hash is of the key as the message writes it. So the result is True only if all `events` name exactly the
+        columns `keys` as their key, and these columns never changed their type. `events` are rows of the table, or a
+        sample with all kinds of rows. If a message names no key, its event has the key that the settings named when the
+        message was decoded.
         """
         if not keys:
             return False

@@ -44,11 +44,12 @@ Owned = dict[str, list[RowEvent]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayScope:
-    """What a run replays. By table identity: `owned` are rows, or samples of `batches`, and `found` are gold tables.
+    """What a run replays: statements, the tables that they define, and the rows of these tables.
 
-    `statements` are the statements of the windows `visible`, each with its window. `tables` are the tables that they
-    define. `inferred` are undeclared columns (only rows show them). `endless` are tables that must be held, because
-    their rows give an undeclared column new types again and again: the reason by identity.
+    `statements` are those of the windows `visible`, each with its window. `inferred` are undeclared columns (only rows
+    show them). The other fields are by table identity. `owned` are rows; a table in `batches` has all rows there, and
+    only a sample in `owned`. `found` are gold tables. `endless` are reasons to hold tables: their rows give an
+    undeclared column new types again and again.
     """
 
     statements: dict[Statement, str]
@@ -133,7 +134,7 @@ class ScopeReader:
         return trace(self._events([record for record in records if record["window"] in replayed], counted=True))
 
     def whole(self, tables: Tables, history: TableHistory, gold: str, windows: Set[str]) -> tuple[RowBatch, ...]:
-        """Return all rows of a big table in these windows. They stay in silver's files. Return () for another table."""
+        """Return all rows of a big table in these windows. They stay in silver's files. Return () if it is not big."""
         if not self.has_many(gold):
             return ()
         rows = self._rows.big_table(windows, history.names)

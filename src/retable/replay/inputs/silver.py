@@ -47,10 +47,10 @@ from retable.schema_history.statement import Statement
 def read_removals(
     lake: Lake, source: str, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
 ) -> list[RowDict]:
-    """Read row events of the tables `names`, with their source times, in the windows from `first` to `last`.
+    """Read row events of the tables `names` in the windows from `first` to `last`, and return them as rows of silver.
 
-    Only events whose operation is in `ops` (such as DELETE) are read. If `of_key`, an update is read only if it
-    changes, or may change, the key of its row.
+    Both windows are included. Each row has the source time of its event, too. Only events whose operation is in `ops`
+    (such as DELETE) are read. If `of_key`, an update is read only if it changes, or may change, the key of its row.
     """
     between = And(
         GreaterThanOrEqual(term=Reference("window"), value=literal(first)),
@@ -103,8 +103,9 @@ def system_of(records: Iterable[RowDict], setting: str | None) -> str:
 def to_statement(record: RowDict, default_system: str | None, spoken: str | None = None) -> Statement:
     """Convert a schema event, as a row of silver, to a statement with the schema changes that its text means.
 
-    `default_system` is the database if the message does not name it. `spoken` is the dialect of the whole source. A
-    statement of another dialect becomes an unsupported change, because column types of two databases do not compare.
+    `default_system` is the database system, such as `mysql`, to use if the message names no supported one. `spoken` is
+    the SQL dialect of the whole source; None: any. A statement of another dialect becomes an unsupported change,
+    because Retable interprets all column types of one source with one dialect.
     """
     name = table_name(record)
     text = cast(str | None, record["ddl_text"]) or ""

@@ -31,9 +31,12 @@ class LocatedTable:
 class TableLocator:
     """Finds and renames the gold tables of one source.
 
-    `recorded` are the rows of ops.tables, by table identity. The state in the gold table itself has priority over them.
-    `is_fed` returns whether, with the present settings, rows still go to a recorded table. `on_progress` gets a text
-    for the log. `horizon` is the number of the newest window whose statements a found table was built with; -1 if none.
+    `recorded` are the rows of ops.tables, by table identity (an ID that a rename does not change). The state that the
+    gold table itself stores has priority over them. `is_fed` returns whether, with the present settings, rows still go
+    to a recorded table. `on_progress` gets a text for the log.
+
+    Each gold table stores the number of the newest window whose DDL statements were read for it. The attribute
+    `horizon` is the highest of these numbers in the tables that were found; -1 if none was found.
     """
 
     def __init__(
@@ -54,13 +57,13 @@ class TableLocator:
         self._on_progress = on_progress
 
     def find(self, identity: str, desired: str, former: Iterable[str] = (), *, lives: bool = True) -> LocatedTable:
-        """Find the gold table of the source table with this identity.
+        """Find the gold table of the source table with this identity (an ID that a rename does not change).
 
-        It is searched under its recorded name, under the name that it should have (`desired`), and in the namespaces of
-        these names and of the `former` names. The last search is needed because a run that died may have left the table
-        under a name that is not recorded. `lives` says that the table still exists at the source. If such a table is
-        recorded but not found, it is lost, and the result has a hold. If there is no gold table, the result has the
-        desired name and no state.
+        First look under the recorded name, then under the name that the table should have (`desired`). Then look at all
+        tables in the namespaces of these names and of the `former` names: a run may have renamed the table and died
+        before it recorded the new name. `lives` says that the table still exists at the source. If such a table is
+        recorded, and gets rows by the settings, but is not found, it is lost, and the result has a hold. If there is no
+        gold table, the result has the desired name and no state.
         """
         row = self.recorded.get(identity)
         likely = [desired] if row is None else [row.gold, desired]

@@ -103,9 +103,10 @@ class Cascades:
     def inspect(self, rewritten: Collection[str]) -> list[Suspect]:
         """Return the suspects (`Suspect`) that this run adds, settles or changes.
 
-        The search uses the values that parent rows lost in this window. If the run wrote rows of the child table, and
-        later windows are already replayed, it also uses these. `rewritten` are the identities of tables of which all
-        rows were written again. For foreign keys of or to these tables, it uses all windows.
+        The search uses the values that parent rows lost in this window. If the run wrote rows of the child table, it
+        also uses values lost in later windows that are already replayed: the written rows may refer to them.
+        `rewritten` are the identities of tables of which all rows were written again. For foreign keys of or to these
+        tables, the search uses the values lost in all windows.
         """
         for reference in self._references:
             self._take(reference, rewritten)

@@ -34,7 +34,8 @@ def losses(
     """Yield the values that deletes and updates of parent rows removed while the foreign key may have existed.
 
     `records` are row events of the parent table, as rows of silver. An event is skipped if one of its old values is
-    unknown or null. `ordinals` are the numbers of windows by name.
+    unknown or null. `rules` says how to read the values of the source. `ordinals` are the numbers of windows by name.
+    Yield nothing if the parent does not have all columns to which the foreign key refers.
     """
     columns = [parent.final.column(name) for name in referred_columns(reference, parent)]
     if not columns or None in columns:

@@ -34,7 +34,8 @@ _PYTHON: dict[str, Any] = {
 class Lost(NamedTuple):
     """Values that a row of a parent table no longer has, in the columns to which a foreign key refers.
 
-    The row lost them by `event`, at the position `moment` in the source. `window` is the window with this event.
+    `event` says how the row lost them: it was deleted, or its values were updated. `moment` is the position of
+    the event in the source, and `window` is the window with the event.
     """
 
     values: Values
@@ -68,7 +69,11 @@ class Suspect:
         return self.identity, self.columns
 
     def has(self, lost: Lost, kinds: Seq[GoldType]) -> bool:
-        """Return whether `lost` is one of the losses of this suspect. `kinds` are the types of its columns now."""
+        """Return whether `lost` is one of the losses of this suspect: same values, same position, same kind of event.
+
+        `kinds` are the present types of the foreign key's columns in gold. The values of this suspect are converted to
+        them first, because `ops.suspects` stores values as JSON.
+        """
         mine = (each for each in self.lost if (each.moment, each.event) == (lost.moment, lost.event))
         return any(typed(each.values, kinds) == lost.values for each in mine)
 

@@ -12,9 +12,10 @@ from retable.schema_history.shards.joined import HIDDEN
 
 
 def hidden_key(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
-    """Return the indices of the key columns that readers see, if the source table is a hidden key column.
+    """Return the indices of the key columns that readers see, if a hidden key column has each row's source table.
 
-    Return an empty list if readers see all columns of the key. Clashes are then impossible.
+    `keys` are the names of all key columns. Return an empty list if the key has no hidden column: readers then see all
+    columns of the key, so that clashes are impossible.
     """
     return key_columns(history, tuple(key for key in keys if key != HIDDEN)) if HIDDEN in keys else []
 

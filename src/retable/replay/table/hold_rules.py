@@ -34,8 +34,11 @@ LATE_ROW = (
 def standing_hold(work: TableReplay) -> Hold | None:
     """Return the hold that stops a table before any row is folded; None if there is none.
 
-    It is the present hold, or a hold because of a statement that is older than gold's rows, or because of a statement
-    that silver no longer has although gold's schema depends on it.
+    If this run found a hold itself (`work.clash`), return this one. Otherwise, in a table that is not rebuilt, it is:
+
+    - the present hold, unless this run lifts it;
+    - a hold because of a statement that arrived late: gold already has newer rows, read without the statement;
+    - a hold because silver no longer has a statement that made a part of gold's schema.
     """
     if work.clash is not None or work.state is None or work.mode == "rebuild":
         return work.clash
@@ -52,9 +55,11 @@ def standing_hold(work: TableReplay) -> Hold | None:
 
 
 def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str]) -> Hold | None:
-    """Return the hold of a gold table that, by the settings or a RENAME, should have other rows; None if it should not.
+    """Return a hold if a gold table has wrong rows, since the settings changed or a RENAME came. Otherwise return None.
 
-    `missing` are the names of other gold tables with rows that belong to this table now.
+    This is so if other gold tables (`missing`, their names) have rows that belong to this table now, or if this table
+    has rows that belong to another one now. It is also so if the table has rows of several source tables, but no column
+    that shows the source table of each row.
     """
     why = None
     if missing:
@@ -68,9 +73,11 @@ def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str
 
 
 def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bool:
-    """Return whether a batch can be folded as columns, because no truncation, key change or hold concerns its rows.
+    """Return whether a batch of rows of a window can be folded as Arrow columns, instead of row by row.
 
-    `empty` says whether gold has no rows. The rows of the batch may still be older than gold's rows (`late_marks`).
+    It cannot, for example, if a truncation, a key change, a hold or a person's decision may concern its rows, or if its
+    window (`window`) was already replayed into the table. `empty` says whether gold has no rows. If the result is True,
+    the rows may still be older than gold's rows: `late_marks` finds such rows.
     """
     history, state, first = work.history, work.state, batch.first.sequence
     own = history.of(batch.shard)
@@ -124,10 +131,11 @@ def late_marks(work: TableReplay, batch: RowBatch) -> dict[str, Sequence]:
 
 
 def lifted_from(work: TableReplay) -> Sequence | None:
-    """Return the position of the hold that this run lifts: gold already has the result of all events below it.
+    """Return the position from which events can change gold, if this run lifts a hold: the position of this hold.
 
-    Return None if events at every position can change gold: no hold is lifted, several source tables go into the gold
-    table, or the settings or the decoded windows changed.
+    Gold already has the result of all events below it. Return None if events at every position can change gold. This is
+    so if no hold with a position is lifted, or if several source tables go into the gold table. It is also so if the
+    settings or the content of decoded windows changed since they were replayed.
     """
     if work.state is None or work.state.hold is None or not work.lifts_hold or work.history.shards:
         return None
@@ -137,9 +145,10 @@ def lifted_from(work: TableReplay) -> Sequence | None:
 
 
 def touched_from(folded: Folded, position: Sequence | None) -> set[tuple[object, ...]]:
-    """Return the keys in `folded.touched` whose last event is at or after `position`, and the keys that these need.
+    """Return the keys in `folded.touched` whose last event is at or after `position`. None: return all touched keys.
 
-    A key needs the key of gold's row that completes its partial image. If `position` is None, return all touched keys.
+    The last image of such a key may be partial. The values that it lacks then come from a row of gold, which may have
+    another key, if an update changed the key. The result also has the key of this row.
     """
     if position is None:
         return folded.touched
@@ -202,7 +211,9 @@ def ordering_hold_at(work: TableReplay, history: TableHistory, places: Set[tuple
 def cut(work: TableReplay, hold: Hold | None) -> tuple[TableHistory, Hold | None]:
     """Return the history of a table up to `hold`, and the hold that stops the table.
 
-    The returned hold is not `hold` if an earlier statement holds the table, or if gold has rows above the hold.
+    The second is usually `hold`. If an earlier statement in the history holds the table, it is the hold at this
+    statement. If gold already has rows at or above the hold, it is a hold without a position: the whole table stops in
+    its present state. It is None if nothing holds the table.
     """
     if hold is not None and hold.position is None:
         return work.history, hold
@@ -214,8 +225,8 @@ def cut(work: TableReplay, hold: Hold | None) -> tuple[TableHistory, Hold | None
 def schema_hold(history: TableHistory, error: TableError) -> Hold:
     """Return the hold for `error`, which says why gold cannot have the table's schema.
 
-    The hold is at the statement that is the cause. It has no position if there is no such statement, or if the setting
-    `partition` is the cause.
+    The hold is at the statement that `error` names, or else at the last applied statement. It has no position if no
+    statement was applied, or if the setting `partition`, and not a statement, is the cause.
     """
     if isinstance(error, PartitionUnfit):
         return Hold(error.code, error.message, None, None, None, REMEDY_PARTITION)
@@ -240,7 +251,8 @@ def cast_or_schema_hold(
 def stop_of(work: TableReplay, error: TableError) -> Sequence | None:
     """Return the position at which `error` stops a table. Return None if the whole table stops in its present state.
 
-    The position is the lowest one of the window's events or, in a rebuild, that of the row that failed.
+    In a rebuild, it is the position of the row that failed; None if `error` does not name it. Otherwise it is the
+    lowest position of the window's events. LateChange, BehindHorizon and PartitionUnfit always stop the whole table.
     """
     if isinstance(error, LateChange | BehindHorizon | PartitionUnfit):
         return None

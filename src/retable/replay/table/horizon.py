@@ -99,7 +99,8 @@ def split_accounted(work: TableReplay, events: list[RowEvent]) -> tuple[list[Row
 def count_accounted(folded: Folded, events: Iterable[RowEvent], bounds: Bounds) -> None:
     """Count `events`, whose result gold already has, as `superseded` in `folded`.
 
-    If `bounds` says that an event does not count, use its verdict instead.
+    `bounds` knows the events that a fold does not apply, for example because they wait for a hold or are older than a
+    truncation. Such an event is counted under that verdict (`held`, `voided`, `excluded`) instead.
     """
     for event in events:
         folded.verdicts[event.ordinal, bounds.verdict(event) or "superseded"] += event.counted
@@ -132,10 +133,15 @@ def settle(
 ) -> None:
     """Decide about late `events` below the retention floor: remove from `folded` the keys whose row in gold stays.
 
-    Gold's row of a key shows the result of all dropped events of this key. If gold's row (in `standing`) is newer than
-    the late event, it stays, otherwise it is replaced. If images may be partial, a newer row of gold decides nothing.
-    `waiting` are the halves of updates whose other half has not come, by sequence. Raise UndecidedRows with the events
-    whose result neither silver nor gold shows.
+    Gold's row of a key shows the result of all dropped events of this key. If gold's row is newer than the last event
+    of the key, it stays. If it is older, the fold's result replaces it. Raise UndecidedRows if this cannot be decided:
+
+    - the event leaves a row, but gold has none of this key, so that the source may have deleted it later;
+    - images may be partial, so that gold's newer row may lack values of the late event;
+    - an event is one half of an update, and the other half may be dropped.
+
+    `standing` are gold's rows of the keys. `bounds` says which events count. `waiting` has the halves of updates that
+    lacked their other half before this run, by sequence. UndecidedRows has the events.
     """
     found = list(events)
     late = [
@@ -193,7 +199,11 @@ def _supersede(folded: Folded, keys: set[Key], late: list[tuple[RowEvent, tuple[
 
 
 def stopping(floor: RetentionFloor | None, hold: Hold, events: Iterable[RowEvent], bounds: Bounds) -> list[RowEvent]:
-    """Return the events that caused `hold` and are below the retention floor, so that earlier rows may be missing."""
+    """Return the events that caused `hold` and are below the retention floor. Without a floor, return [].
+
+    The cause of the hold may then only be that retention dropped the events before them. These are the counted events
+    at the position of the hold that a fold applies according to `bounds`.
+    """
     here = (event for event in events if event.counted and event.sequence == hold.position)
     if floor is None:
         return []
@@ -203,10 +213,11 @@ def stopping(floor: RetentionFloor | None, hold: Hold, events: Iterable[RowEvent
 def left_or_held(
     work: TableReplay, undecided: list[RowEvent], left: LeftOut, hold: Hold | None
 ) -> tuple[Hold | None, LeftOut]:
-    """Return the hold and the rows to leave out in the next round, after `undecided` rows were found.
+    """Return the hold and the rows to leave out when the table is folded again, after `undecided` rows were found.
 
-    If a person decided to skip late rows of these windows, add the rows to `left` and keep `hold`. Otherwise return a
-    new hold.
+    `undecided` are late rows whose result is not known. `hold` and `left` (the rows left out) are those of the fold
+    that found them. If a person decided to skip late rows of these windows, keep `hold` and add the rows to `left`.
+    Otherwise keep `left` and return a new hold, which stops the table in its present state.
     """
     said = [text for _, _, text in work.history.skipped if text is not None and text.startswith(BEHIND)]
     until = max((text.removeprefix(BEHIND) for text in said), default="")

@@ -87,7 +87,10 @@ def is_late(state: GoldState, part: str | None, sequence: Sequence) -> bool:
 def gold_columns(
     table: GoldTable, history: TableHistory, evolution: Evolution, work: TableReplay
 ) -> tuple[GoldColumn, ...]:
-    """Return the columns of a gold table for its state, after the first steps of `evolution` added new columns."""
+    """Return the columns of a gold table, as its state describes them: with identity, Iceberg field ID, names and type.
+
+    `table` must already have the columns that `evolution` adds.
+    """
     ids = {name: field_id for field_id, name, _ in table.fields()}
     names = work.names(history)
     return tuple(

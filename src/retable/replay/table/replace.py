@@ -30,9 +30,10 @@ class Replacement:
 class EventsMissed(Exception):
     """Some events of the folded keys are missing, so all events of the table must be folded.
 
-    This is found if gold's row of a key is newer than all folded events (messages write the key in two ways), or if
-    gold's row is not the row that was moved to another key according to the events. In a table without a key, it means
-    that the number of deletes without an insert is not known.
+    There are three signs of it. Gold's row of a key is newer than all folded events of this key, because messages write
+    the key in two ways (such as `1.5` and `1.50`) and only events of one way were folded. Or an event changed the key
+    of a row, but gold has a different row under the old key. In a table without a key, an earlier delete whose insert
+    had not come may belong to a row that is inserted now, or the number of such deletes is not known.
     """
 
 

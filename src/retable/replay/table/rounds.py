@@ -38,7 +38,8 @@ class Basis:
     def below(self, work: TableReplay, hold: Hold | None) -> "Basis":
         """Return a basis with the new hold `hold`.
 
-        If several source tables go into the gold table, it is combined with the present hold.
+        If several source tables go into the gold table, the result has the lower one of `hold` and the hold of this
+        basis. If their positions cannot be compared, its hold stops the whole table.
         """
         return replace(self, hold=together(self.hold, hold) if work.history.shards else hold)
 
@@ -53,7 +54,9 @@ class Basis:
     def is_nearer_than(self, before: "Basis") -> bool:
         """Return whether this basis is progress compared to `before`, the basis of the former round.
 
-        It is progress if the hold is lower, more rows are left out, or all events are used, and nothing is undone.
+        It is progress if at least one of these is true: the hold is lower, more rows are left out, or now all events
+        are used. It is no progress if the hold is higher, or if rows or events of `before` are used differently: a row
+        that was left out is folded again, or no longer all events are used.
         """
         mine, others = self._steps(), before._steps()
         return mine != others and mine[0] <= others[0] and mine[1] >= others[1] and mine[2] >= others[2]

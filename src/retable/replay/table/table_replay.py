@@ -141,8 +141,10 @@ class TableReplay:
     def rewritten(self, without: Collection[str] = ()) -> "TableReplay":
         """Return this work with all events of the table, so that every row of gold is written again.
 
-        Windows whose identity (content and settings) has changed are counted again, except the windows in `without`,
-        which a later run replays. If source tables of this table have other names now, all windows are counted again.
+        The events of other windows are folded again, but not all are counted again for the ledger. They are counted if
+        the identity of their window (a digest of its content and the settings) changed since its replay. If source
+        tables of this table have other names now, they are counted in all windows. Windows in `without` are never
+        counted here, because a later run replays them.
         """
         older = self.older(None)
         applied = self._counted_again({event.ordinal for event in older}, without)
@@ -150,7 +152,10 @@ class TableReplay:
         return replace(self, events=[*self.events, *events], applied=applied, mode="rewrite")
 
     def rewritten_from(self, batches: tuple[RowBatch, ...], without: Collection[str] = ()) -> "TableReplay":
-        """Return what `rewritten` returns, but with all rows of the table as `batches` (`whole`)."""
+        """Return what `rewritten` returns, but with the rows as Arrow columns, and only a sample of them in `events`.
+
+        `batches` are all rows of the table, as the function `whole` returns them. Windows in `without` are not counted.
+        """
         rows = sum((batch.rows_by_window() for batch in batches), Counter[int]())
         applied = self._counted_again(rows.keys(), without)
         sample = [event for batch in batches for event in batch.sample]
@@ -187,9 +192,10 @@ class ReplayPlan:
 class Change:
     """The change of gold's columns and rows. Rows below `truncations` are deleted first.
 
-    `evolution` has the steps for columns, and `defaults` the default of each new column. `replacement` (rows as
-    objects) and `vectorized` (as Arrow columns) have the deleted and the new rows. If tasks folded a big window, `left`
-    says where these rows are. `debts` is the new value of `GoldState.debts`, for a table without a key.
+    `evolution` has the steps for columns, and `defaults` the default of each new column. `replacement` (rows as Python
+    objects) and `vectorized` (rows as Arrow columns) have the deleted and the new rows. If Spark tasks folded a big
+    window, these rows are in files, and `left` names them. `debts` is for a table without a key: the number of deletes
+    whose insert has not come yet. It is None if they are not counted.
     """
 
     evolution: Evolution
@@ -205,8 +211,8 @@ class Change:
 class LeftRows:
     """The keys to delete (`gone`) and the new rows (`rows`) that tasks wrote to an exchange (files between tasks).
 
-    Both are numbers of rows by the name in the exchange. `edges` has the lowest and highest value of each key column.
-    All columns are named by their index.
+    `gone` and `rows` map each name under which a task stored rows in the exchange to the number of these rows. `edges`
+    has the lowest and highest value of each key column. In all these tables, a column is named by its index.
     """
 
     exchange: Exchange

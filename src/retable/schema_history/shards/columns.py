@@ -63,7 +63,9 @@ class ShardColumn:
 class Group:
     """Columns of shards that together are one column of the gold table. `lines` has these columns by shard label.
 
-    `strangers` has, by label, the identity of the shard's column if it is not the identity of the group.
+    An identity is `<first name>#<number>`; the number is for columns that had the same first name one after another. A
+    shard's column with another identity may be in the group, too, if it has the same name now, for example after a
+    RENAME. `strangers` has the identity of such a column, by shard label.
     """
 
     identity: str

@@ -68,8 +68,9 @@ def join(name: TableName, histories: Iterable[TableHistory], shown: bool) -> Tab
 def together(one: Hold | None, other: Hold | None) -> Hold | None:
     """Combine two holds of one table. None means no hold.
 
-    Return the hold with the lower position. If the positions cannot be compared, return a hold of the whole table, with
-    the code of one of the two. If the other one has the code SHARDS_DIFFER, which ends by itself, this code is used.
+    Return the hold with the lower position; a hold without a position counts as lowest. Positions in different source
+    partitions cannot be compared: then return a hold of the whole table, with the code of `one`. But if the code of
+    `other` is SHARDS_DIFFER, use this code, because such a hold ends by itself when the shards agree again.
     """
     if one is None or other is None:
         return one or other

@@ -25,6 +25,7 @@ def source_part(part: str | None) -> str | None:
 def follows(part: str | None, sequence: Sequence, before: str | None, than: Sequence) -> bool:
     """Return whether the positions of two rows can be compared: (`part`, `sequence`) and (`before`, `than`).
 
-    They can if the source partitions are equal, or if the source epochs are different.
+    They can if both are in the same partition, because sequences are ordered there. They also can if their source
+    epochs are different: each position of a higher source epoch is later than all positions of a lower one.
     """
     return part == before or sequence.epoch != than.epoch

@@ -36,10 +36,13 @@ def simulate(
 ) -> History:
     """Run a simulated shop for `changes` actions, and return the history of its database.
 
-    `chance` makes all random choices, so equal choices give equal histories. The tables named in `loaded` exist before
-    the log begins (they are the full load), with `rows` rows each. The log begins with the creation of all other
-    tables. `kinds` names the possible actions; an action that is named twice occurs twice as often. HELD_KINDS occur
-    only if `kinds` names them. `database` is the name of the database. InvalidSetting for an unknown action.
+    `chance` makes all random choices; the same seed gives the same history. `kinds` names the possible actions. An
+    action that is named twice is chosen twice as often. The default does not name HELD_KINDS, the actions at which
+    Retable may hold a table.
+
+    The tables named in `loaded` exist before the log begins (they are the full load), with `rows` rows each. The log
+    begins with the creation of all other tables. `clock` gives the times of the log. `database` is the name of the
+    database. InvalidSetting for an unknown action.
     """
     names = list(kinds)
     for name in names:

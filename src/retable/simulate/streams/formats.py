@@ -39,12 +39,13 @@ class Format:
     - `write`: takes the history, and options if the format has options. Returns the messages.
     - `by_offset`: whether only offsets order the messages.
     - `kinds`: the actions that the format can express. `loaded`: the tables that must exist before the log begins.
-    - `arriving`: the actions that become several messages at one position, which are ordered by their arrival.
-    - `partial`: whether an update has only some columns, so that it needs an existing row.
+    - `arriving`: the actions that become several messages with the same position. Only the order in which the messages
+      arrive shows their order.
+    - `partial`: whether an update has only some columns. The other columns must come from earlier messages of the row.
     - `schema`: the name between database and table; None if messages have no such name.
     - `source`: the settings that the source needs. `tables`: returns the settings that the tables of a history need.
-    - `as_source`: returns the history as a database of this format would have it. Oracle, for example, has no empty
-      text.
+    - `as_source`: returns the history as the source database of this format would have it. For example, Oracle stores
+      empty text as null.
     """
 
     name: str

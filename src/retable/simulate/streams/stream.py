@@ -13,12 +13,13 @@ MessageKind = Literal["load", "row", "statement", "mark", "heartbeat"]
 class Message:
     """One message of a producer. `kind` says what it is about: a row of the full load, a row change, a statement, …
 
-    - `position`: the binlog position of its log entry: this and all earlier messages describe the log up to this
-      position. It is 0 for the full load; a heartbeat has the position of the entry before it.
+    - `position`: the binlog position of the log entry from which the message is made. With this message and all
+      earlier messages, a reader knows the log up to this position. It is 0 for the full load. A heartbeat has the
+      position of the entry before it.
     - `time_ms`: when the producer wrote the message, in epoch milliseconds.
     - `key`: its hash decides the partition; if it is None, any partition is possible.
     - `value`: the content of the message; None for a tombstone.
-    - `repeatable`: whether a reader can recognise a repeated message.
+    - `repeatable`: whether a reader can recognise the message if it comes twice. Only then may `deliver` repeat it.
     """
 
     kind: MessageKind

@@ -58,7 +58,7 @@ def keeps_values(old: str, new: str) -> bool:
 def mariadb_keeps_values(old: str, new: str) -> bool:
     """Return whether MariaDB keeps every stored value when a column changes from type `old` to `new`.
 
-    The JSON type of MariaDB is a checked LONGTEXT (its manual, JSON Data Type).
+    MariaDB stores JSON as LONGTEXT and checks the text (its manual, JSON Data Type). So both types count as the same.
     """
     return keeps_values(*("longtext" if kind.strip().lower() == "json" else kind for kind in (old, new)))
 
@@ -111,7 +111,8 @@ def _holds_digits(kind: str, arguments: str) -> bool:
 def capacity(kind: str, arguments: str) -> int:
     """Return the maximum length of a value of a type: in characters for CHAR and VARCHAR, in bytes for other types.
 
-    `kind` is the name of the type, `arguments` the text in its parentheses. A character takes up to four bytes.
+    `kind` is the name of the type, and `arguments` the text in its parentheses: `varchar` and `20` give 20 characters,
+    `tinytext` and an empty text give 255 bytes.
     """
     if kind.endswith(("char", "binary")):
         return _number(arguments, 1)

@@ -30,9 +30,9 @@ _LENGTHS = re.compile(r"\s*\([^()]*\)\s*")
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
     """Return the gold type, or None if the type is unknown. `has_lengths` has no effect in Oracle.
 
-    Number types without a limit of digits become strings with every digit. These are NUMBER without a precision, and
-    FLOAT, REAL and DOUBLE PRECISION, whose precision is in bits although the value is decimal. A DATE has a time of
-    day, so it becomes a timestamp.
+    NUMBER without a precision becomes a string, because its numbers may have too many digits for a decimal of Iceberg.
+    So do FLOAT, REAL and DOUBLE PRECISION: Oracle stores them as decimal numbers, and a double would round them. A DATE
+    of Oracle has a time of day, so it becomes a timestamp.
     """
     text = read_type_text(source_type)
     if text.name in ("number", "numeric", "decimal", "dec"):

@@ -41,12 +41,18 @@ def with_schema(payload: Json, name: str, fields: Iterable[Json]) -> Json:
 
 
 def struct(name: str, fields: Iterable[Json], optional: bool = True, **place: str) -> Json:
-    """Return a struct schema of Kafka Connect. `place` may have the key `field`, the name of the field with it."""
+    """Return a struct schema of Kafka Connect. `name` is the name of the schema.
+
+    If the struct is a field of another struct, `place` is `field="before"`, with the name of that field.
+    """
     return {"type": "struct", "fields": list(fields), "optional": optional, "name": name, **place}
 
 
 def change_fields(table: str, columns: Iterable[Column]) -> list[Json]:
-    """Return the schemas of the fields of a row change's payload. `table` is the name of the topic."""
+    """Return the schemas of the fields of a row change's payload (`before`, `after`, `op` and others).
+
+    `table` is the name of the topic, `server.database.table`. The names of the row schemas begin with it.
+    """
     rows = [column_field(column) for column in columns]
     order = [_plain(name, kind, optional=False) for name, kind in _ORDER]
     return [
@@ -60,7 +66,10 @@ def change_fields(table: str, columns: Iterable[Column]) -> list[Json]:
 
 
 def statement_fields() -> list[Json]:
-    """Return the schemas of the fields of a DDL statement's payload, without the contents of `tableChanges`."""
+    """Return the schemas of the fields of a DDL statement's payload.
+
+    The entries of `tableChanges` have a struct schema without fields, which is simpler than what Debezium writes.
+    """
     texts = [_plain(name, "string") for name in ("databaseName", "schemaName", "ddl")]
     changes = {"type": "array", "items": {"type": "struct", "fields": [], "optional": False}, "optional": False}
     return [_source(), *times(), *texts, changes | {"field": "tableChanges"}]
