@@ -19,8 +19,8 @@ def readings(statement: str) -> set[str]:
 
     A server executes the content of a version comment, as `/*!40005 TEMPORARY */`, if its own version is at least that
     number. Every current server executes those below 50700. MariaDB skips those from 50700 to 99999, and MySQL
-    skips `/*M! … */`. If the statement has a comment that only some servers execute, there are two texts: with its content
-    and without it.
+    skips `/*M! … */`. If the statement has a comment that only some servers execute, there are two texts: with its
+    content and without it.
     """
     return {_executed(statement, newest=True), _executed(statement, newest=False)}
 
