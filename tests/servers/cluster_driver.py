@@ -15,9 +15,10 @@ from retable.land.spark import land
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.rows import StageReport
+from retable.replay.files import lake_rows
 from retable.replay.inputs import scope
 from retable.replay.spark import rebuild, replay
-from retable.replay.tasks import folding, lake_rows
+from retable.replay.tasks import folding
 from retable.session import build_session
 from retable.settings.load import load_settings
 

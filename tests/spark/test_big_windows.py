@@ -23,10 +23,11 @@ from retable.gold.rows import to_keys
 from retable.gold.store import KeyFinder
 from retable.model.message import RawMessage
 from retable.replay.batch.row_batch import RemoteRows
+from retable.replay.files import lake_rows
 from retable.replay.inputs import scope
 from retable.replay.spark import SparkRows
 from retable.replay.table.table_replay import TableReplay
-from retable.replay.tasks import folding, lake_rows
+from retable.replay.tasks import folding
 from retable.simulate import HELD_KINDS, Delivery
 
 STORIES = (
@@ -276,3 +277,39 @@ def test_a_file_of_silver_that_a_task_finds_damaged_is_decoded_anew(
         f"{name}: a file of silver is damaged, the window is decoded again"
     ]
     assert {json.loads(each)["a"] for each in world.gold()[TABLE].rows} == {*texts}
+
+
+@pytest.mark.parametrize(
+    ("statement", "keys"),
+    [("drop primary key, add primary key (c, d)", ("c", "d")), ("modify v decimal(4,2)", ("id",))],
+    ids=["key", "type"],
+)
+def test_a_table_takes_another_key_or_a_narrower_type_by_tasks_alone(
+    statement: str, keys: tuple[str, ...], by_tasks_alone: None, spark: SparkSession, tmp_path: Path
+) -> None:
+    world, pure = open_lake_in(tmp_path / "lake", "canal_json", ""), World(make_settings("canal_json"))
+
+    def change(place: int, op: str, ident: int, v: str, keys: tuple[str, ...] = ("id",)) -> RawMessage:
+        values = {"id": (str(ident), "bigint"), "c": (f"c{ident}", "varchar"), "d": ("2026-03-01", "date")}
+        return row(place, op, keys=keys, **values, v=(v, "int"))
+
+    create = ddl(1, "create table t (id bigint primary key, c varchar(9), d date, v int)")
+    windows = [
+        [create, *(change(10 + at, "INSERT", at, str(at)) for at in range(20))],
+        [
+            *(change(40 + at, "UPDATE", at, "7") for at in range(4)),
+            ddl(50, f"alter table t {statement}"),
+            *(change(60 + at, "UPDATE", at, "8", keys) for at in range(2, 6)),
+            *(change(70 + at, "DELETE", at, "7", keys) for at in range(2)),
+        ],
+        [change(80, "INSERT", 90, "1", keys), change(81, "DELETE", 2, "8", keys)],
+    ]
+    for window in windows:
+        world.replay(world.deliver(window))
+        pure.replay(pure.deliver(window))
+    assert world.gold() == pure.gold()
+    for each in (world, pure):
+        each.rebuild(TABLE)
+    assert world.gold() == pure.gold()
+    assert (world.gold()[TABLE].hold, len(world.gold()[TABLE].rows)) == (None, 18)
+    assert left_files(world) == []
