@@ -158,7 +158,7 @@ def driver_mb(rows: int) -> float:
 def worker_mb(rows: int) -> float:
     """Return how many MB a worker may need for a window of `rows` rows. A task has only a part of them in memory."""
     row = 200 + 50 * COLUMNS
-    return 350 + 2.5 * min(rows * row, ROWS_A_TASK * row, BYTES_AT_ONCE) / 1e6
+    return 400 + 2.5 * min(rows * row, ROWS_A_TASK * row, BYTES_AT_ONCE) / 1e6
 
 
 def check_memory(cost: Cost, rows: int) -> None:

@@ -48,11 +48,11 @@ class RowAction(NamedTuple):
 class Winner:
     """The last state of a key: its row, or None for a tombstone (a deleted key).
 
-    Values of the ABSENT columns of `row` are in gold's row with the key `base`. The other fields are about updates that
-    move a row to another key. For the old key, `leaving_row` returns the row that left, if the fold had no state of the
-    key before. For the new key, `moved` is True. `over_another` is True if the moved row replaced another row of the
-    fold, as can happen within one statement. `may_be_over` is True if the fold had no state of the new key, so only
-    gold shows whether a row was replaced. If the moved row leaves this key later, the tombstone keeps `may_be_over`.
+    Columns that no image has are ABSENT in `row`; gold's row with the key `base` has them. The other fields are about
+    an update that moves a row, say from key 1 to key 2. The state of key 1 is a tombstone; its `leaving_row` returns
+    the moved row, if no event of key 1 came before. The state of key 2 has `moved`. It has `over_another` if an earlier
+    event gave key 2 another row, or `may_be_over` if there was no earlier event, so only gold knows. If the row then
+    moves on to key 3, the tombstone of key 2 keeps `may_be_over`.
     """
 
     sequence: Sequence

@@ -244,10 +244,10 @@ def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> No
 
 
 def call_attention_to_rebuilt(lake: Lake, source: Source, reports: list[StageReport], held: Sequence[str]) -> None:
-    """Raise NeedsAttention if `held` names tables, or if rebuilds quarantined rows and a window exceeds the budget.
+    """Raise NeedsAttention if `held` names tables, or if too many rows of a window are in quarantine after rebuilds.
 
-    `reports` are the reports of the rebuilds. Such a report has only the total of all windows, but the budget is for
-    one window. So the numbers of each window are counted in the quarantine table.
+    The setting `quarantine_budget` says how many of a window may be there. `reports` are the reports of the
+    rebuilds. Such a report has only the total of all windows, so each window is counted in the quarantine table.
     """
     refused = any(report.counts.get(name) for report in reports for name in ("quarantined", "rejected"))
     _end(held, beyond_budget(lake, source) if refused else 0)

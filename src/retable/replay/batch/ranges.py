@@ -62,7 +62,7 @@ class KeyRanges:
         return (replace(self, first=at, end=at + 1) for at in range(self.first, self.end))
 
     def speak_of(self, rows: pa.Table) -> Flags:
-        """Return for each row whether its key is in these ranges or, if the row changed its key, the old key."""
+        """Return for each row whether its key is in these ranges, or the key that it had before the change."""
         left = np.asarray(pc.is_valid(rows["old_key_hash"])) & self.owns(hashes_of(rows, "old_key_hash"))
         return self.owns(hashes_of(rows)) | left
 

@@ -76,8 +76,9 @@ def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], ReplayP
     """Decide about a table in rounds, and return the plan. `first` is the basis (the inputs) of the first round.
 
     `decide` does one round. It returns the plan, or the basis of the next round. Each round must make progress: the
-    hold gets lower, more rows are left out, or all events are used. So the number of rounds is limited. If a round
-    makes no progress, return a plan that holds the table in its present state.
+    hold gets a lower position, more rows are left out, or the round gets all events of the table instead of the
+    window's. So the number of rounds is limited. If a round makes no progress, return a plan that holds the table in
+    its present state.
     """
     passed = [first]
     while isinstance(found := decide(passed[-1]), Basis):
