@@ -76,18 +76,20 @@ class StageTask:
 
     def __call__(self) -> TaskOutcome:
         outcome, reader, after = TaskOutcome(), *self.facts.readers()[self.stage : self.stage + 2]
-        rows, left = self.rows.read(self.ranges, ()), list[CarriedRow]()
+        rows, left = self.rows.read(self.ranges, ()), [_to_table([], after)]
         before = None if self.carried is None else self.carried.read(self.ranges.part)
         for ranges in self.ranges.each():
             try:
-                left += self._left(ranges, rows, before, reader, after, outcome)
+                left.append(_to_table(self._left(ranges, rows, before, reader, after, outcome), after))
             except NotParted as failure:
                 return TaskOutcome(failure=failure)
             except NotKeyed as clash:
                 held = keyed_hold(reader.history, self.facts.former[self.stage].end, clash)
                 outcome.stop = first_stop([outcome.stop, held])
         if outcome.stop is None and outcome.folded.hold is None:
-            outcome.rows = {self._put(left, after): len(left)}
+            table = pa.concat_tables(left)
+            name = left_in_parts(self.exchange, table, np.asarray(table[_HASH]), self.ranges.parts)
+            outcome.rows = {name: table.num_rows}
         if not reader.keys:
             mine = rows.filter(pa.array(self.ranges.owns(hashes_of(rows))))
             places = rows_by_place(mine)
@@ -119,16 +121,16 @@ class StageTask:
         outcome.folded.add(folded)
         return list(with_next_key(folded, reader, after))
 
-    def _put(self, rows: Seq[CarriedRow], after: TableReader) -> str:
-        hashes: Hashes = typed_hashes(to_keys([each.key for each in rows], key_of(after)))
-        winners = [(each.winner.row or (), each.winner) for each in rows]
-        table = to_table(winners, columns_of(after), with_part=True).append_column(_HASH, pa.array(hashes, pa.int64()))
-        return left_in_parts(self.exchange, table, hashes, self.ranges.parts)
-
 
 def of_range(rows: pa.Table, ranges: KeyRanges) -> pa.Table:
     """Return those of the carried rows whose key is in these ranges."""
     return rows.filter(pa.array(ranges.owns(np.asarray(rows[_HASH]))))
+
+
+def _to_table(rows: Seq[CarriedRow], after: TableReader) -> pa.Table:
+    hashes: Hashes = typed_hashes(to_keys([each.key for each in rows], key_of(after)))
+    winners = [(each.winner.row or (), each.winner) for each in rows]
+    return to_table(winners, columns_of(after), with_part=True).append_column(_HASH, pa.array(hashes, pa.int64()))
 
 
 def _carried(rows: pa.Table, reader: TableReader) -> list[CarriedRow]:
