@@ -83,7 +83,7 @@ class FoldTask:
             mine = rows.filter(pa.array(ranges.speak_of(rows) & ~(is_met & ranges.owns(hashes_of(rows)))))
             joined = self.met.stories(ranges)
             over = None if before is None else of_range(before, ranges)
-            if not (mine.num_rows or joined or over):
+            if not (mine.num_rows or joined or (over is not None and over.num_rows)):
                 continue
             try:
                 made += self._folded(mine, joined, over, parted, ranges, reader, outcome, touched)
