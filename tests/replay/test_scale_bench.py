@@ -88,8 +88,8 @@ def test_what_differs_is_seen(what: str) -> None:
         (400_000, 1_600, 0, None),
         (400_000, 1_601, 0, "the driver"),
         (400_001, 101, 0, "the driver"),
-        (4_000_000, 100, 1_550, None),
-        (4_000_000, 100, 1_551, "a worker"),
+        (4_000_000, 100, 1_600, None),
+        (4_000_000, 100, 1_601, "a worker"),
     ],
 )
 def test_a_replay_that_needs_more_memory_than_is_said_fails(

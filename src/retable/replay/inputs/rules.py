@@ -67,8 +67,8 @@ class SourceRules:
     def started_by(self, window: str) -> set[Statement]:
         """Return one statement for each baseline (full copy) of which `window` has a piece.
 
-        The statement starts the table again, empty. The piece may have no rows, as of an empty table: then only this
-        statement tells the run that the table starts again.
+        The statement starts the table again, empty. The piece may have no rows, as of an empty table. Even then the run
+        needs the statement, so that gold becomes empty.
         """
         mine = Baselines(tuple(row for row in self.baselines.rows if row.window == window))
         return set(start_statements(mine, self.source.takes))

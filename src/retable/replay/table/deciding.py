@@ -249,7 +249,7 @@ class Deciding:
             return None
 
         def gathered(complete: bool, reader: TableReader) -> Gathered:
-            check_in_tasks(work, reader, self._window)
+            check_in_tasks(work, reader)
             if complete:
                 raise NotParted
             return Gathered(work.events, in_tasks=True)

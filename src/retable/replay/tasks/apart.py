@@ -11,7 +11,7 @@ from retable.schema_history.history import TableHistory
 from retable.schema_history.policies import casts_of
 
 
-def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
+def check_in_tasks(work: TableReplay, reader: TableReader) -> None:
     """Raise NotParted if the rows cannot be divided among tasks, because a row depends on rows with other keys.
 
     `reader` reads rows by the table's schema.
