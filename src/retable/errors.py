@@ -18,7 +18,7 @@ class RetableError(Exception):
     """The base of all errors that Retable raises for users.
 
     `code` names the kind of error, `remedy` says what happens next, and `helps` says what a person can do. `facts` are
-    details for code and logs. Pickling between Spark's processes keeps them.
+    details for code and logs. If an error is pickled between Spark's processes, it keeps its message and its facts.
     """
 
     code: ClassVar[str] = "ERROR"

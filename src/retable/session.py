@@ -63,7 +63,7 @@ def build_session(settings: Settings, app_name: str, log: Path | None = None) ->
 def stop_session(session: SparkSession) -> None:
     """Stop Spark if `build_session` started Spark for this session. Otherwise Spark continues to run.
 
-    If the JVM is already gone, remove the folders that it did not remove.
+    If the JVM is already gone, remove the temporary folders that it could not remove at its end.
     """
     if is_gone():
         _sweep()

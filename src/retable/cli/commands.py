@@ -159,10 +159,10 @@ COMMANDS: dict[str, Command] = {
 
 
 def overview() -> dict[str, TyperCommand]:
-    """Return commands for the overview that `retable --help` prints, by name.
+    """Return the commands for the overview that `retable --help` prints. The keys are the names of the commands.
 
-    They have only a name and a text, and cannot run. `load_command` returns the command that can run. So the overview
-    imports no module of a command.
+    These commands have only a name and a text, and cannot run. To make them, no module of a command is imported, so
+    the overview is printed quickly. `load_command` returns a command that can run.
     """
     return {
         name: TyperCommand(name, help=command.words, rich_help_panel=command.panel)

@@ -10,7 +10,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupted(BaseException):
-    """Raised when the signal with this number asks the process to end. No `except Exception` catches it."""
+    """Raised when a signal, such as SIGTERM, asks the process to end. `number` is the number of the signal.
+
+    This is a BaseException, so `except Exception` does not catch it.
+    """
 
     def __init__(self, number: int) -> None:
         super().__init__(number)

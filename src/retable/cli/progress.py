@@ -26,9 +26,10 @@ def working(what: str) -> Iterator[None]:
 
 
 class WindowProgress:
-    """Prints which of the `windows` windows (or other units of work) a command works on, and the results.
+    """Prints which window a command works on, as `[2/5]` for the second of five, and the results.
 
-    Use it in a `with` block. Without a terminal, only complete lines are written.
+    `windows` is the number of windows, or of other units of work. Use the object in a `with` block. Without a
+    terminal, only complete lines are written.
     """
 
     def __init__(self, windows: int) -> None:

@@ -40,10 +40,11 @@ def column_spec(name: str, source_type: str, not_null: bool, default: Default | 
 
 
 def for_no_rows(spec: ColumnSpec) -> ColumnSpec:
-    """Return the column that an ADD of Oracle or SQL Server adds. Give it the default null if it is a bare NOT NULL.
+    """Return the column that an ADD of Oracle or SQL Server adds, with the default null if it is a bare NOT NULL.
 
-    A bare NOT NULL column has no DEFAULT. Oracle and SQL Server accept it only in an empty table, so no row ever shows
-    this null. Without it, Retable would fill older rows as MySQL does: with a default value of the type, such as 0.
+    A bare NOT NULL column has no DEFAULT. For such a column, Retable normally fills older rows by the rule of MySQL,
+    with a value such as 0. Oracle and SQL Server have no such rule: they accept the column only in an empty table. The
+    default null turns the rule off.
     """
     bare = spec.not_null and not (spec.has_default or spec.computed)
     return replace(spec, has_default=True) if bare else spec

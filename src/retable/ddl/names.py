@@ -18,11 +18,12 @@ class Written(NamedTuple):
 class Names(ABC):
     """Read the table names of one statement. `database` and `schema`, from its message, complete unqualified names.
 
-    `held` is the table that the message names: the first table of the statement, or the new name of a rename. An
-    unqualified name means a table in the database (in MySQL) or schema (in other databases) of the SQL session. The
-    message does not name the session's database. For the message of the table `a.t` there are two cases: if the
-    statement writes only `t`, the session's database is `a`. If it writes `a.t`, the session's database is not known.
-    The object also collects the tables to hold (to stop in replay) if the statement is not understood.
+    `held` is the table that the message names: the first table of the statement, or the new name of a rename. The
+    object also collects the tables to hold (to stop in replay) if the statement is not understood.
+
+    An unqualified name means a table in the current database (in MySQL) or schema (in other databases) of the SQL
+    session. No message names it. It can only be concluded from the table of the message, for example `a.t`: if the
+    statement writes only `t`, the current database is `a`. If the statement writes `a.t`, it is not known.
     """
 
     HOME: str
@@ -72,9 +73,9 @@ class Names(ABC):
     def check_home(self, about: int) -> None:
         """Raise UnsupportedChange if it is not known in which database or schema an unqualified name is.
 
-        This is so if the statement contains an unqualified name, but qualifies the table of the message. The message
-        then shows the database or schema of this table, and that of the SQL session may be another one. `about` is the
-        index of the table of the message among the names that were read.
+        An example is `RENAME TABLE b TO a.t`, if the table of the message is `a.t`. The statement writes `a` itself,
+        so the SQL session may use another database, and `b` may be in that one. `about` is the index of the table of
+        the message among the names that were read: 1 in the example.
         """
         bare = [written.table for written in self._read if written.home is None]
         if bare and self.home is not None and self._read[min(about, len(self._read) - 1)].home == self.home:

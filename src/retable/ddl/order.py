@@ -29,8 +29,10 @@ def in_order(changes: list[SchemaChange]) -> tuple[SchemaChange, ...]:
     """Return the actions of one ALTER TABLE in the order in which Retable applies them.
 
     If no action changes the columns, the key or the name of the table, the result is one NoChange, which lists the
-    actions, and after it the changes of foreign keys. ADD … IF NOT EXISTS looks at the table before the statement. So
-    it is left out if the same statement drops or changes the column of this name, or drops the key.
+    actions, and after it the changes of foreign keys.
+
+    ADD … IF NOT EXISTS does nothing if the table had the column, or a key, before the statement. If the same statement
+    drops or changes this column, or drops the key, the table had it. Then the ADD is left out.
     """
     there = {change.name.lower() for change in changes if isinstance(change, ChangeColumn | DropColumn)}
     actions = [change for change in changes if isinstance(change, ColumnChange)]

@@ -116,13 +116,14 @@ def parse_statement(
 ) -> tuple[SchemaChange, ...]:
     """Return the schema changes that a DDL statement means, in the order in which they apply. There is at least one.
 
-    `database`, `schema` and `table` are those that the message names. Names in the statement without a database or
-    schema are in this one. Which tables change depends only on the names in the statement. `table` matters if it names
-    none.
+    `database`, `schema` and `table` are those that the message names. `database` and `schema` complete the names that
+    the statement writes without them. The changed tables are those that the statement names, even if the message names
+    another `table`.
 
     A statement that is not fully understood raises no error. The result is then one Unsupported for each table that the
-    statement names, or for `table`. Replay holds (stops) these tables. Raise InvalidSetting if Retable does not read
-    statements of `dialect`. Results for short texts are cached, because every replay reads all statements of a source.
+    statement names. If it names none, the Unsupported is for `table`. Replay holds (stops) these tables. Raise
+    InvalidSetting if Retable does not read statements of `dialect`. Results for short texts are cached, because every
+    replay reads all statements of a source.
     """
     parse = _parse if len(statement) > _LONG_TEXT else _remembered
     return parse(dialect, statement, database, schema, table)

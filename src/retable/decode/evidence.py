@@ -35,9 +35,11 @@ def evidence_rows(
     """Return the evidence of a decoded window: a row for each Kafka partition with messages, with its latest times.
 
     `tally` has the counts of the window, and `epoch` is the source epoch in the settings. A line of a file that is not
-    a Kafka record has the partition -1, so it is not evidence. `topic_a_table` says whether each table has a separate
-    topic. Statements and heartbeats then have topics of their own, which never get rows. So partitions in which no
-    event of the window has a grade are left out. Otherwise the watermark would wait for evidence from them.
+    a Kafka record has the partition -1, and gives no row.
+
+    `topic_a_table` is True if each table has a separate topic. Then statements and heartbeats have separate topics,
+    too, and the watermark must not wait for evidence from these. So only in this case, a partition gets no row if none
+    of its events in the window has a grade.
     """
     found: dict[tuple[str, int], dict[str | None, Count]] = {}
     for key, count in tally.items():

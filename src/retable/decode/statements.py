@@ -53,9 +53,9 @@ class _Behind:
 def read_statements(lake: Lake, source: str, until: str | None = None) -> list[SchemaEvent]:
     """Return the schema events (DDL statements) of the windows up to and including `until`, each as a dictionary.
 
-    If `until` is None, read all windows. The events come from the table `statements.<source>`, and those of windows
-    that silver got after the last update of this table from silver. If a file of the table is damaged, all come from
-    silver. Only events from the table have the field `meaning`: the parsed statement, as JSON.
+    If `until` is None, read all windows. The events come from the table `statements.<source>`. But windows that were
+    written to silver after the last update of this table are read from silver. If a file of the table is damaged, all
+    windows are read from silver. Only events from the table have the field `meaning`: the parsed statement, as JSON.
     """
     condition: BooleanExpression = AlwaysTrue()
     if until is not None:
@@ -75,9 +75,10 @@ def read_statements(lake: Lake, source: str, until: str | None = None) -> list[S
 def keep_statements(lake: Lake, source: str, system: str | None, *, wholly: bool = False) -> int:
     """Update the table `statements.<source>` from silver. Return how many statements were read from silver.
 
-    `system` is the database system for messages that do not name it. The table names the snapshot of silver from which
-    it was made. If silver has new snapshots, but no new statements, the table is not updated, unless there are many
-    such snapshots or `wholly` is True. Raise ConflictError if twenty attempts fail because other runs write the table.
+    `system` is the database system for messages that do not name it. A property of the table names the newest snapshot
+    of silver that was read. If new snapshots of silver have no statements, this property is updated only after 16 of
+    them, to save commits. If `wholly` is True, it is always updated: upkeep needs this before it expires snapshots of
+    silver. Raise ConflictError if twenty attempts fail because other runs write the table.
     """
     if lake.find(f"silver.{source}") is None:
         return 0

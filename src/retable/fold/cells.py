@@ -77,7 +77,10 @@ def _then(change: Callable[[object], object], read: Callable[[str | None], objec
 
 
 def filled(column: Column) -> Column:
-    """Return a column with the type that it had when it replaced another column."""
+    """Return a copy of a column, with the type that it had at the statement by which it replaced another column.
+
+    A later statement may have changed its type again.
+    """
     fill = column.fill
     assert fill is not None, "only a column that replaced another column is filled"
     return Column(id=column.id, name=column.name, source_type=fill.source_type, type=fill.type)
@@ -86,7 +89,9 @@ def filled(column: Column) -> Column:
 def default_of(column: Column, rules: ValueRules) -> Value:
     """Return the value that a column shows in rows that are older than the column: its converted default.
 
-    Raise InexactCast if it is not known to which value the source converted the default when the type changed.
+    `rules` name the database, and say how dates in text are read. Raise InexactCast if it is not known to which value
+    the source converted the default when the type changed. Raise UnsupportedChange or ZeroDate if the column cannot
+    hold the default.
     """
     value = default_value(column, rules)
     if isinstance(value, Inexact):
@@ -97,8 +102,9 @@ def default_of(column: Column, rules: ValueRules) -> Value:
 def default_value(column: Column, rules: ValueRules) -> object:
     """Return the value that a column shows in rows that are older than the column, or Inexact.
 
-    It is Inexact if it is not known to which value the source converted the default when the type changed. Raise
-    UnsupportedChange or ZeroDate if the column cannot hold the default.
+    It is Inexact if it is not known to which value the source converted the default when the type changed. `rules` name
+    the database, and say how dates in text are read. Raise ZeroDate if the default is a date such as `0000-00-00`, and
+    UnsupportedChange if the column cannot hold the default for another reason.
     """
     if column.fill is not None:
         return changer(filled(column), column)(filler(column.fill, rules)(default_value(column.fill.of, rules)))

@@ -24,10 +24,14 @@ def cast_hold(
 ) -> Hold | None:
     """Return the hold (stop of the table) at the first type change that Retable cannot apply, or None.
 
-    Retable cannot apply a type change of a key column, or of a column that cannot hold a value of an existing row
-    exactly. What happens to the row later does not matter, so the same events always result in the same hold. `events`
-    are all row changes of the table. `reader` reads those that have the table's present key. `key_changes` has, for
-    each former key, a reader of the events from before the key changed.
+    Retable cannot apply a type change in two cases:
+
+    - It may change values of a key column. In a table without a key, all columns count as key columns.
+    - A row existed with a value, and it is not known what the source made of it: such as the text `12abc`, when its
+      column became INT. Rows that are deleted later count, so the same events always result in the same hold.
+
+    `events` are all row changes of the table. `reader` reads the events after the last change of the key. `key_changes`
+    has the readers for the events before: one for each former key, the oldest first.
     """
     events = list(events)
     lived = [key_change for key_change in key_changes if any(event.sequence <= key_change.end for event in events)]
@@ -47,10 +51,12 @@ def cast_hold(
 def inexact_hold(
     history: TableHistory, events: list[RowEvent], standing: Callable[[Sequence, list[RowEvent]], Iterable[Values]]
 ) -> Hold | None:
-    """Return the hold at the first type change of which a column cannot hold a value of an existing row exactly.
+    """Return the hold at the first type change that makes the value of an existing row unknown.
 
-    `standing` takes the position of a type change, and the `events` below it. It returns the rows that existed just
-    before, with the columns that the table has after it. Return None if all values fit.
+    An example is the text `12abc` in a column that becomes INT: it is not known what the source made of it. Return None
+    if all values are known. `standing` is a function that takes the position of a type change, and the events before
+    this position. It returns the rows that existed just before the change, with the columns that the table has after
+    the change.
     """
     columns = (column for epoch in history.epochs for column in epoch.columns)
     for at in sorted({at for at, _ in casts_of(columns)}):
@@ -62,9 +68,11 @@ def inexact_hold(
 
 
 def reader_at(at: Sequence, history: TableHistory, reader: TableReader) -> tuple[TableReader, Bounds]:
-    """Return how to read rows with the columns that the table has after the statement at `at`, and which rows count.
+    """Return a reader for the rows before a type change, and the bounds that decide which of these rows count.
 
-    `reader` has the key that the table had before the statement.
+    `at` is the position of the statement that changed the type. `reader` has the key from before this statement. The
+    returned reader has the same key, or none if a key column did not exist yet. Its rows have the columns that the
+    table has after the statement.
     """
     there = replace(
         history,
@@ -78,7 +86,7 @@ def reader_at(at: Sequence, history: TableHistory, reader: TableReader) -> tuple
 
 
 def rows_of(folded: Folded) -> Iterable[Values]:
-    """Yield the existing rows of a fold. In a table without a key, equal rows are one."""
+    """Yield the rows that exist after the events of a fold. In a table without a key, yield equal rows only once."""
     yield from (winner.row for winner in folded.winners.values() if winner.row is not None)
     yield from (row for row, count in folded.counts.items() if count > 0)
 

@@ -33,9 +33,9 @@ ABSENT = Absent.ABSENT
 
 
 class RowAction(NamedTuple):
-    """What one event does: it removes the key `gone` (or, without a key, the row), and adds `row` with the key `key`.
+    """What one event does: it removes the row of the key `gone`, and adds `row` with the key `key`. Each may be None.
 
-    If the key changes, `leaving_row` returns the row of the old key, with the columns that its image has.
+    Without a key, `gone` is the removed row. If the key changes, `leaving_row` returns the row that has the old key.
     """
 
     gone: Key | None
@@ -48,11 +48,11 @@ class RowAction(NamedTuple):
 class Winner:
     """The last state of a key: its row, or None for a tombstone (a deleted key).
 
-    Columns that no image has are ABSENT in `row`; gold's row with the key `base` has them. The other fields are about
-    an update that moves a row, say from key 1 to key 2. The state of key 1 is a tombstone; its `leaving_row` returns
-    the moved row, if no event of key 1 came before. The state of key 2 has `moved`. It has `over_another` if an earlier
-    event gave key 2 another row, or `may_be_over` if there was no earlier event, so only gold knows. If the row then
-    moves on to key 3, the tombstone of key 2 keeps `may_be_over`.
+    If `row` has ABSENT values, gold's row with the key `base` has these values. The other fields are about an update
+    that changes a row's key from 1 to 2. Key 1 is then a tombstone: `leaving_row` returns the row that left it, but is
+    None if the fold has earlier events of key 1. Key 2 has `moved=True`, and `over_another=True` if it already had
+    another row in the fold. If the fold has no earlier event of key 2, gold may have another row there: `may_be_over`
+    is True. If the row's key then changes to 3, key 2 becomes a tombstone, which keeps `may_be_over`.
     """
 
     sequence: Sequence
@@ -65,7 +65,7 @@ class Winner:
     may_be_over: bool = False
 
     def took_another(self, row: Values) -> bool:
-        """Return whether the key is deleted, but the row that left it may not be `row`, gold's row of the key."""
+        """Return whether the last event removed a row that may be another one than `row`, gold's row of the key."""
         return self.row is None and (self.may_be_over or _is_another(self.leaving_row, row))
 
     def over(self, standing: Values) -> "Winner":
@@ -89,10 +89,10 @@ class Folded:
     """The result of a fold.
 
     `winners` has the last state of each key. For a table without a key, `counts` has inserts minus deletes of each row,
-    and `latest` its last change. `verdicts` has, by window number and verdict such as `applied`, the number of events
-    whose field `counted` is True. If an update came as two messages (halves), `pending` has halves that came alone, and
-    `settled` the complete pairs. `touched` has the keys (or rows) that may change in gold, mainly those of counted
-    events. If the table must stop, `hold` says where and why. If it stops at a row, this is `stopped_by`.
+    and `latest` its last change. `touched` has the keys (or rows) that may change in gold. `verdicts` counts the events
+    by window number and verdict, such as `(7, "applied")`; events whose `counted` is False are left out. Some sources
+    write an update as two messages (halves): `settled` has the updates of which both came, and `pending` the halves
+    that came alone. If the table must stop, `hold` says where and why. If it stops at a row, this is `stopped_by`.
     """
 
     winners: dict[Key, Winner] = field(default_factory=dict)
@@ -278,8 +278,8 @@ def fold_bag(
 ) -> Folded:
     """Count equal rows of a table without a key: inserts minus deletes. The count can be negative.
 
-    `read` returns what an event does, `bounds` says which events count, and `over` is an earlier fold to add them to. A
-    second event with the same sequence is a redelivery, except in a full load, whose rows may share one sequence.
+    `read` returns what an event does, `bounds` says which events count, and `over` is an earlier fold to add them to.
+    Equal sequences mean a redelivery, which does not count again. Rows of a full load may share one: all of them count.
     """
     folded = over or Folded()
     last: RowEvent | None = None

@@ -41,11 +41,13 @@ class _Plan:
 class TableReader:
     """Reads the row events of one table as rows of its final schema.
 
-    `keys` has the source names of the key columns in the final schema. If it is empty, the table has no key, and whole
-    rows are compared. `columns` are the columns of the result rows, by default those of the final schema. If `columns`
-    is given, `key_ids` must have the identities of the key columns (IDs that a rename does not change). The reader
-    fills two fields itself. `defaults` has, by column identity, the value of rows that are older than the column.
-    `key_columns` has the indices of the key columns in a result row.
+    - `keys`: the source names of the key columns in the final schema. If it is empty, the table has no key, and whole
+      rows are compared.
+    - `source_format`, `rules`: the message format, and the settings by which its values are read.
+    - `columns`: the columns of the result rows; by default those of the final schema.
+    - `key_ids`: the identities of the key columns (IDs that a rename does not change). Required if `columns` is given.
+    - `defaults`: filled by the reader. By column identity, the value of rows that are older than the column.
+    - `key_columns`: filled by the reader. The indices of the key columns in a result row.
     """
 
     history: TableHistory
@@ -127,11 +129,12 @@ class TableReader:
     ) -> dict[str, tuple[str, str | None]] | None:
         """Return the name and type in the message of each column, by column identity (an ID that a rename keeps).
 
-        Return None if the rows with sequences from `first` to `last` are not plain. They are plain if these are true:
+        Return None if the rows with sequences from `first` to `last` are not plain. Plain rows can all be read in the
+        same way, and their values need no conversion to the final schema. So these must be true:
 
-        - All of them are of one epoch (period between two schema changes).
+        - All of the rows are of one epoch (period between two schema changes).
         - No column changed its type later, replaced another column, or was dropped.
-        - No column reads a JSON number differently from a text.
+        - No column is read in one way if its value is a JSON number, and in another way if its value is a text.
 
         `types` has the types in the message by column name. A type is None if the message does not name it.
         """

@@ -28,9 +28,10 @@ class KeyChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CarriedRow:
-    """A row that exists when the key changes, with the next `key` (or the whole row, if there is no key any more).
+    """A row that exists when the key of its table changes.
 
-    `touched` is True if counted events changed it.
+    `key` has its values in the next key; it is the whole row if the table has no key after the change. `winner` has the
+    row and the sequence of its last event. `touched` is True if the row may differ from gold's row.
     """
 
     key: Key
@@ -129,7 +130,9 @@ def with_next_key(folded: Folded, before: TableReader, after: TableReader) -> It
 
 
 def carry(rows: Iterable[CarriedRow], after: TableReader, folded: Folded) -> None:
-    """Add rows with their next key to `folded`, as the rows that exist. `after` has this key.
+    """Add the rows that exist when the key changes to `folded`, the fold of the events after the change.
+
+    Each row is added under its next key. `after` is the reader with this key.
 
     Raise NotKeyed if two rows have the same key.
     """

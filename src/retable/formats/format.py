@@ -125,5 +125,5 @@ class Format:
     """The facts that no message contains: one text for each, equal to the list in docs/formats.md."""
 
     def words(self, option: str) -> str:
-        """Return the text that says what an option of this format decides."""
+        """Return the description of the option with the name `option`: the docstring of its field, on one line."""
         return docstring_of(self.options, option)

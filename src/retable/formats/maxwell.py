@@ -223,9 +223,11 @@ def default_type(wire_type: str) -> None:
 
 
 def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    """Return the encoding in which Maxwell writes values of the type `declared`; without it, return `encoding`.
+    """Return the encoding in which Maxwell writes values of a column, by its declared type.
 
-    Source: the classes of Maxwell's `schema.columndef`.
+    If `declared` is None, return `encoding`, which is the encoding without a declared type. `gold` is the column's type
+    in gold: a geometry can be read only as string. `rules` name the database. Return Unread if the values cannot be
+    read. Source: the classes of Maxwell's `schema.columndef`.
     """
     if declared is None:
         return encoding

@@ -67,9 +67,10 @@ def value_reader(
 def value_encoding(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> Encoding:
-    """Return the encoding of a column's raw values.
+    """Return the encoding of a column's raw values, in messages of the format `source_format`.
 
-    `wire_type` is the type in the message, `declared` the type in a statement; each is None if it is not known.
+    `wire_type` is the type in the message, `declared` the type in a statement; each is None if it is not known. `gold`
+    is the column's type in gold. `rules` are the settings for values whose meaning the message does not show.
     """
     if wire_type is not None and is_baseline(wire_type):
         return baseline_encoding(wire_type)

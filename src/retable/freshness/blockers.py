@@ -215,9 +215,10 @@ def open_halves(lake: Lake, source: str, state: GoldState) -> dict[str, str]:
 
 
 def half_of(state: GoldState, sequence: str) -> str:
-    """Return the name of a pending half (the one message of an update that has arrived) for a person's decision.
+    """Return the name of a pending half (the one message of an update that has arrived).
 
-    `sequence` is the position of that message. The field `target` of a recorded action has this name.
+    The name is `<identity of the table> half <sequence>`; `sequence` is the position of that message. If a person
+    accepts the half with `retable accept-rows`, this name is recorded in the field `target`.
     """
     return f"{state.identity} half {sequence}"
 
@@ -242,7 +243,11 @@ def read_quarantine(lake: Lake, source: SourceSettings) -> Quarantine:
 
 
 def beyond_budget(lake: Lake, source: SourceSettings) -> int:
-    """Return the number of quarantined messages and rows, only of windows over the budget of at least one table."""
+    """Return the number of messages and rows in quarantine, only in windows with more than `quarantine_budget` allows.
+
+    The budget is for one table in one window. So a window counts if one table has too many messages and rows.
+    Messages without a table name count for every table. Those that a person accepted as lost do not count.
+    """
     quarantine = read_quarantine(lake, source)
     return sum(
         counts.total()
@@ -269,8 +274,10 @@ def _quarantined(
 def read_unpublished(lake: Lake, source: SourceSettings, quarantine: Quarantine, before: Before) -> list[Blocker]:
     """Return the blocker of the source itself, or an empty list if there is no such blocker.
 
-    A source is blocked at its first window in which quarantine exceeds the budget for a table that gold never had. The
-    settings include this table, so the source is not complete without it. Other tables of the source are not blocked.
+    Some tables were never in gold, although the settings include them. The source is not complete without them. So the
+    source is blocked at the first window in which one such table has more messages and rows in quarantine than the
+    setting `quarantine_budget` allows. Messages without a table name count, too, even if there is no such table. The
+    tables in gold are not blocked. `before` takes a window, and returns the source's watermarks before it.
     """
     if not quarantine.counts:
         return []

@@ -94,9 +94,9 @@ def open_losses(
 def find_losses(windows: Iterable[Window], ledger: Iterable[LedgerRow]) -> list[Loss]:
     """Return the losses: positions in a window, or between two windows, that were never landed.
 
-    `windows` are in order, and `ledger` has the rows about their landing. Retable accepts such a loss if a person
-    raised `source_epoch`. If a topic was deleted and created again, positions between its windows cannot be counted and
-    are left out.
+    `windows` are in order, and `ledger` has the rows about their landing. Lost positions stop the runs of a source. The
+    runs skip them only after a person raised `source_epoch`, so only these losses are found here. If a topic was
+    deleted and created again, positions between its windows cannot be counted and are left out.
     """
     unlanded = {row.window: row.counts.get("lost", 0) for row in ledger if row.stage == "land" and row.table is None}
     ends: dict[tuple[str, int], PartitionRange] = {}

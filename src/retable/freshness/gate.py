@@ -52,9 +52,10 @@ class Cause:
 class Blocker:
     """A cause that stops the watermark of one table, although the watermark of the table's source may be later.
 
-    `before` has the source's watermarks after the window before the blocker. The table is complete through them, too.
-    `until` is the source time of the first change that gold lacks. It is None if this time is not known, or if gold may
-    lack older changes of the table. If it is later than a watermark in `before`, the table is complete through `until`.
+    `before` has, by grade, the source's watermarks after the last window that is not blocked. The table is complete
+    through these watermarks. `before` is empty if all windows are blocked. `until` is the source time of the first
+    change that gold lacks. If `until` is later than a watermark in `before`, the table is complete through `until`.
+    `until` is None if the time is not known, or if gold may lack older changes of the table.
     """
 
     cause: Cause

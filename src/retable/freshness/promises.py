@@ -30,7 +30,8 @@ class TablePromises:
     def free_until(self, table: str, last: str | None) -> str:
         """Return the last window up to which nothing blocked a table, or "" if there is no such window.
 
-        `last` is the window of the source's last watermark record.
+        `last` is the window of the source's last watermark record, None if there is no record. If nothing blocks the
+        table, it gets no further records: the records of its source count for it. So the result is then usually `last`.
         """
         if self.is_free(table):
             return max(last or "", self._rows[table][-1].window)

@@ -45,9 +45,9 @@ class SourceLine:
 
     - `window`: None before the first window.
     - `epoch`: the newest source epoch (a number that is raised when positions of the source start again).
-    - `partitions`: by `topic/partition`, the latest timestamps of each Kafka partition with evidence in this epoch. A
-      partition that is known from the epoch before is kept, without timestamps, if the first window of this epoch
-      has it.
+    - `partitions`: by `topic/partition`, the latest timestamps of each Kafka partition in this source epoch. When an
+      epoch begins, the partitions of the epoch before lose their timestamps, so that watermarks wait for new evidence.
+      Those that the first window of the new epoch does not have are left out.
     - `watermarks`: by grade, the source time before which the source is complete.
     """
 

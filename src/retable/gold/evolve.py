@@ -36,7 +36,8 @@ class Evolution:
     - `drops`: columns to drop last.
     - `renames`: columns to rename last, each with its present and its new name.
     - `order`: all columns, by present or temporary name, in their last order; empty if the order stays.
-    - `physical`: the names of the final columns, in order, while the rows are written: between first and last steps.
+    - `physical`: the final columns, in order, by the names that they have while the rows are written. That is after the
+      first and before the last steps, so a new column has its temporary name and a renamed column its former name.
     """
 
     adds: tuple[tuple[str, Column], ...]
@@ -74,9 +75,10 @@ def plan_evolution(
     for a rebuild. All rows are then written again, so a new column may reuse the field of another column with the same
     name and a type that fits.
 
-    Raise RewriteNeeded if all rows must be written again: a type changes without loss of values, but Iceberg cannot
-    promote it (`int` to `string`), or older rows show the values of another column in a new column. Raise LateChange if
-    a type changes in another way, so that only a rebuild can do it. With `by_name`, neither error is raised.
+    Raise RewriteNeeded if all rows must be written again. One cause is a change of type that loses no values, but that
+    Iceberg cannot do (`int` to `string`). The other cause is a new column that gets the values of another column in
+    older rows, too. For example, the settings may say that gold keeps both columns of a rename. Raise LateChange if a
+    type changes in any other way, so that only a rebuild can do it. With `by_name`, neither error is raised.
     """
     fields = {field_id: (name, kind) for field_id, name, kind in present}
     field_of = {column.id: column.field_id for column in known if column.field_id in fields}

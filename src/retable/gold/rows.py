@@ -67,7 +67,8 @@ def to_keys(keys: Seq[Values], columns: Seq[tuple[str, GoldType]]) -> pa.Table:
 def to_values(table: pa.Table) -> list[Values]:
     """Return each row as a tuple of values that can be compared with `==`.
 
-    A date is a number of days, a timestamp a number of microseconds, since 1970-01-01. Every NaN is the same object.
+    A date is a number of days, a timestamp a number of microseconds, since 1970-01-01. All NaN are the same
+    Python object, so that tuples with NaN in the same place are equal.
     """
     columns = []
     for column in table.columns:

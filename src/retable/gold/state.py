@@ -74,8 +74,8 @@ class RetentionFloor:
 class ShardState:
     """The recorded state of one shard: one of several source tables whose rows go into one gold table.
 
-    `truncated_at` is the shard's last truncation point. `reassigned` is for columns that had another first name in the
-    shard than in gold. It maps the identity (an ID that a rename does not change) of the shard's column to gold's.
+    `truncated_at` is the shard's last truncation point. `reassigned` is for columns that were created with another name
+    than their gold column, and renamed later. It maps the ID of the shard's column (`Column.id`) to the gold column's.
     """
 
     table: TableName
@@ -99,9 +99,9 @@ class GoldState:
     - `keys_are_set`: whether the settings name the `keys`.
     - `shards`: by identity, the source tables that go into the gold table, if there are several.
     - `clashes`: how many keys have rows of more than one shard, if readers do not see the shard of a row.
-    - `debts`: for a table without a key, the number of rows that were deleted but never inserted; None if not counted.
-    - `gathered`: by identity, other gold tables with rows of this table, and a digest of what was replayed into each.
-      It shows which of these rows this table already has.
+    - `debts`: for a table without a key, the number of deletes whose insert has not come yet; None if not counted.
+    - `gathered`: other gold tables that have, or had, rows of this table. By the identity of each, a digest of what was
+      replayed into it before. If its digest now differs, this table lacks some of these rows.
     - `is_set_back` (not stored): main was rolled back, so rows are missing.
     - `is_unread` (not stored): the table's metadata is lost or unreadable, so only its row in ops.tables is known.
     """
@@ -146,7 +146,7 @@ class GoldState:
         return [shard.table for identity, shard in self.shards.items() if identity == f"{shard.table}@base"]
 
     def of_shard(self, table: TableName) -> "GoldState":
-        """Return the state of one shard: with its name and high-water marks, without the key column of shard names."""
+        """Return the state for the shard `table`: only its high-water marks, and a key without the shard's name."""
         marks = {
             source_part(part) or "": high_water
             for part, high_water in self.high_water.items()

@@ -1,7 +1,4 @@
-"""The interfaces through which a replay uses the rows of silver and the tables of gold.
-
-They are implemented with Spark and Iceberg, and in tests in memory.
-"""
+"""The interfaces by which a replay uses silver and gold. Spark and Iceberg implement them; tests do it in memory."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Sequence as Seq
@@ -32,7 +29,7 @@ class CurrentRow:
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """A request for updates that came as two messages. `his` are the `hi` of their sequences (`epoch`, `hi`, `lo`)."""
+    """A request for both messages of some updates. `his` are the numbers `hi` in their sequences (`epoch.hi.lo`)."""
 
     his: frozenset[int]
 
@@ -91,7 +88,7 @@ class KeyFinder(Protocol):
     """Finds gold's rows by their keys, without Spark. The object can be sent to a task."""
 
     def matching(self, columns: Columns, on: list[int], keys: Seq[Values]) -> list[CurrentRow]:
-        """Return gold's rows whose values in the columns at the indices `on` equal one of `keys`.
+        """Return `columns` of gold's rows whose values at the indices `on` (of `columns`) equal one of `keys`.
 
         Raise NotHere if only Spark can find these rows.
         """
@@ -137,9 +134,10 @@ class RowChange:
 class RemoteChange:
     """A change of a gold table like RowChange, but its rows are in an exchange, because Spark tasks made them.
 
-    `gone` (keys to delete) and `rows` (new rows) have names in the exchange, each with its number of rows. `on` are the
-    gold names of the key columns, `columns` those of the columns in the exchange. `nulls` are gold's other columns; new
-    rows get NULL there. `edges` has the lowest and highest value of each key column, and NULL if a key is NULL.
+    `gone` (keys to delete) and `rows` (new rows) map each name in the exchange to the number of its rows. `on` are the
+    names of the key columns in gold, and `columns` those of all columns of `rows`. `nulls` are the columns that the run
+    drops at its end: until then, new rows have NULL there. `edges` are a few rows with the lowest and the highest value
+    of each key column of `gone`. They show which data files may have these keys.
     """
 
     exchange: Exchange
@@ -201,7 +199,7 @@ class RowStore(Protocol):
         """Return the row events of these tables in these windows. Events below the sequence `since` may be missing."""
 
     def run(self, tasks: Seq[Callable[[], R]], are_long: bool = False) -> list[R]:
-        """Run tasks and return their results, if useful in parallel in other processes. `are_long` marks slow tasks."""
+        """Run tasks in this process, or in parallel in others. Return their results. `are_long` marks slow tasks."""
 
     def slots(self, are_long: bool = False) -> int:
         """Return how many tasks to divide rows into. A caller may use a multiple of it. `are_long` is as in `run`."""
@@ -223,14 +221,14 @@ class RowStore(Protocol):
         """Return the row events of these tables in the windows `first` to `last` whose operation is in `ops`.
 
         The events have their source times. If `of_key` is set, an update is returned only if it changes the key of its
-        row, or may change it.
+        row, or if it came as two messages and so may change the key.
         """
 
     def times(self, names: Collection[TableName], until: str) -> list[RowDict]:
         """Return sequence, partition and source time of these tables' row events, in the windows up to `until`."""
 
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:
-        """Return gold's rows whose values in the columns at the indices `on` equal one of `keys`. NULL equals NULL."""
+        """Return `columns` of gold's rows whose values at the indices `on` equal one of `keys`. NULL equals NULL."""
 
     def of_keys(self, gold: str, columns: list[str], keys: pa.Table) -> pa.Table:
         """Return `columns` of gold's rows that equal a row of `keys` in the columns of `keys`. NULL equals NULL."""
@@ -277,7 +275,7 @@ class GoldTable(GoldMetadata, Protocol):
         """Return whether Iceberg shows a new column's default in older rows. If not, rows must be written again."""
 
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
-        """Do the steps of `evolution` that expand the table. `defaults` has default values by column id."""
+        """Do the first steps of `evolution`. `defaults` has default values of new columns by `Column.id`."""
 
     def parting(self) -> set[str]:
         """Return the names of the columns that the present or a former partition spec uses."""
@@ -307,9 +305,10 @@ class GoldTable(GoldMetadata, Protocol):
     ) -> None:
         """Make the written rows, the columns and the properties visible in one commit.
 
-        Raise Fenced, and change nothing, if another writer changed the table. Raise Compacted if main has the same rows
-        in other files: call `rebase`, and write all rows again. `window` goes into the summary of the snapshot.
-        `on_progress` gets texts about the progress. `tag` is a new tag for main's snapshot before the commit.
+        The last steps of `evolution` are done here; None means no steps. `properties` are all properties of Retable in
+        the table. `window` goes into the summary of the snapshot. `on_progress` gets texts about the progress. `tag` is
+        a new tag for main's snapshot before the commit. Raise Fenced, and change nothing, if another writer changed the
+        table. Raise Compacted if main has the same rows in other files: call `rebase`, and write all rows again.
         """
 
     def rebase(self) -> None:

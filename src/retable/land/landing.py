@@ -30,7 +30,10 @@ class Landing(Protocol):
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts for the ledger before reading, by name. A count to which `read` adds is included, too, as 0."""
+        """The counts for the ledger, by name, as they are before any message is read.
+
+        A count that is only known after `read` is 0 here. The caller adds the count from `read` to it.
+        """
         ...
 
     def check(self) -> None:
@@ -128,6 +131,9 @@ def open_landing(source: Source, window: Window, tasks: int) -> Landing:
 
 
 def deal(biggest_first: Sequence[_Piece], most: int) -> tuple[tuple[_Piece, ...], ...]:
-    """Distribute pieces to at most `most` shares, the biggest pieces first, so that all shares get a similar size."""
+    """Distribute pieces to at most `most` shares of similar size, and return the pieces of each share.
+
+    The pieces must be sorted by size, the biggest first. Each share gets one piece in turn, until none is left.
+    """
     shares = min(most, len(biggest_first))
     return tuple(tuple(biggest_first[share::shares]) for share in range(shares))

@@ -38,8 +38,9 @@ class QuarantineRow:
     """A message that could not be decoded, or one row of a message that could not be applied, with the reason.
 
     `stage` is the stage that failed: `decode` or `replay`. `row_index` is the number of the row in its message. If it
-    is None, the whole message is in quarantine. `place` is the location of the problem in the message. `keys` are the
-    keys of the message's rows, if they are known.
+    is None, the whole message is in quarantine. `place` is the location of the problem in the message, such as
+    `byte 12`; for the stage `replay` it is the ID of the gold table. `keys` are the keys of the message's rows, if they
+    are known.
     """
 
     source: str
@@ -124,7 +125,8 @@ def read_accepted(lake: Lake, source: str) -> dict[str, ActionRow]:
 def read_open(lake: Lake, source: str) -> pa.Table:
     """Return the columns window, database, schema and table of every quarantined row of a source that is not closed.
 
-    An action closes a row (`read_accepted`).
+    A row is closed if a person accepted its loss. A row about a line that was cut off is also closed if a later window
+    landed the whole line and is replayed.
     """
     table = lake.find(f"quarantine.{source}")
     if table is None:
@@ -144,9 +146,10 @@ def _id(source: str, stage: str, window: str, topic: str, partition: int, offset
 
 
 def message_place(topic: str, partition: int, offset: int, row_index: int | None = None) -> str:
-    """Return where a message is, as `topic/partition@offset`, with `+row` for a row of it. It is a part of an ID.
+    """Return where a message is, as `topic/partition@offset`, or where a row of it is, as `topic/partition@offset+row`.
 
-    Control characters and invisible characters of the topic are escaped, because people copy an ID from a terminal.
+    The ID of a quarantined row ends with this text. People copy the ID from a terminal, so control characters and
+    invisible characters of the topic are escaped.
     """
     row = "" if row_index is None else f"+{row_index}"
     shown = "".join(

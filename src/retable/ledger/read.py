@@ -90,9 +90,9 @@ def read_ledger(
 ) -> list[LedgerRow]:
     """Return the newest row of each window, stage and table of a source, ordered by window.
 
-    A filter that is None does not filter. `window` selects one window. `at_least` has lower bounds by column, `until`
-    is the last window. `of_tables` selects rows about single tables (True) or about whole windows (False). `tables`
-    are names of tables: gold names in rows of replays, names in the source in rows of decodes.
+    None does not filter. `window` selects one window, `until` all windows up to this one. `at_least` has the lowest
+    value of a column, by column. `of_tables` selects rows about single tables (True) or about whole windows (False).
+    `tables` selects rows about these tables: replays have their names in gold, decodes their names in the source.
     """
     first, last = window or str((at_least or {}).get("window", "")), window or until
     wanted: BooleanExpression = _ALL if of_tables is None else OF_TABLES if of_tables else Not(OF_TABLES)
@@ -107,10 +107,10 @@ def read_ledger(
 
 
 def read_stages(lake: Lake, source: str, since: str | None = None) -> dict[Stage, dict[str, str | None]]:
-    """Return, for each stage, the windows that it has finished, each with the `identity` of its ledger row, or None.
+    """Return the finished windows of each stage, as a dict from a window's name to the `identity` of its ledger row.
 
-    The identity is the decoder's version for a decode, and a digest of the window in silver for a replay. `since` is
-    the first window that is read. If it is None, all windows are read.
+    The identity is the decoder's version for a decode, and a digest of the window in silver for a replay. It is None
+    for a landing, and can be None for a window without messages. `since` is the first window to read; None reads all.
     """
     table = lake.find(OPS_TABLES[LedgerRow])
     done: dict[Stage, dict[str, str | None]] = {"land": {}, "decode": {}, "replay": {}}
@@ -271,8 +271,8 @@ def read_watermarks(
 ) -> list[WatermarkRow]:
     """Return the newest watermark record of each table, grade and window, ordered by window, then by recording.
 
-    If a window has records in which a table is blocked and is not blocked, the newest of each kind is returned.
-    `at_least` has lower bounds by column. `of_tables` selects records of tables (True) or of the source (False).
+    A table may be blocked in one record of a window, but not in another one. Then return the newest of each kind.
+    `at_least` has the lowest value of a column, by column. `of_tables`: records of tables (True) or the source (False).
     """
     wanted = _ALL if of_tables is None else OF_TABLES if of_tables else Not(OF_TABLES)
     rows = _read(lake, WatermarkRow, at_least, wanted, source=source, table=table, window=window, grade=grade)

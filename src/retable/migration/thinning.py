@@ -16,7 +16,8 @@ from retable.ledger.lake.tables import COMMITTED
 def thin_cuts(rows: pa.Table) -> pa.Table:
     """Return the rows of `ops.cuts` of one source, without rows that repeat the previous row of their table.
 
-    If no row of a cut (a window and its revision) stays, add one row without a table, which shows that the cut exists.
+    A row repeats the previous row if the table has the same name, Iceberg snapshot and state in both. If no row of a
+    cut (a window and its revision) stays, add one row without a table, which shows that the cut exists.
     """
     rows = _sorted(rows, ["identity", "window", "revision", COMMITTED])
     repeats = _all(_is_as_before(rows, name) for name in ("identity", "table", "snapshot_id", "state"))

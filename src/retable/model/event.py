@@ -63,16 +63,18 @@ class ChangeEvent(msgspec.Struct, frozen=True, gc=False):
     """A change event: the one structure that all formats decode to (docs/formats.md).
 
     `op` is the kind of change, `op_raw` the operation as the message writes it. `before` and `after` are the row before
-    and after the change, as JSON text with all digits of the message. `image` says whether the event has both (`full`)
-    or is half of an update in two messages. A column that `after` lacks is unchanged if `partial_after` is True, and
-    NULL if it is False. `partial_before` has the same meaning for `before`.
+    and after the change, as JSON text with all digits of the message. `image` is `full` if the event is a whole change.
+    Some sources write an update as two messages, one with each row: then `image` is `before_half` or `after_half`. A
+    column that `after` lacks is unchanged if `partial_after` is True, and NULL if it is False. `partial_before` has the
+    same meaning for `before`.
 
     `keys` are the names of the key columns. `keys_origin` says where these names come from, such as the message or the
     settings (`registry`). `sequence` is the position in the order of changes; it is None for a heartbeat or a note.
     `sequence_scope` says where sequences can be compared: in the whole source (`stream`), or only inside one Kafka
     partition (`partition`). `table_changes` is the table's new schema as JSON, for a DDL event of Debezium.
     `column_types` has the type of each column, if the message contains types. Times are epoch milliseconds. `problems`
-    are codes of problems in the message, such as those of BLOCKING_PROBLEMS.
+    are codes of problems in the message, such as `OP_UNKNOWN`. With a code of BLOCKING_PROBLEMS, the whole message goes
+    to quarantine.
     """
 
     source_format: str

@@ -23,8 +23,8 @@ class RowEvent(NamedTuple):
     the change. `old_key_hash` is that of the key before the change, or None if the key stays. `shard` names the row's
     source table if several source tables go into one gold table.
 
-    If the fold does not get all events of one of these two keys, the hash of this key is in `apart`. The fold must not
-    change the key.
+    A fold is made for certain keys. If the key before or after the change is not one of them, its hash is in `apart`.
+    The fold does not have all events of that key, so it must not change that key.
     """
 
     op: str

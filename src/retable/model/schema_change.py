@@ -78,7 +78,7 @@ class DeclareTable:
 
 @dataclass(frozen=True, slots=True)
 class StartTable:
-    """A baseline (full copy) of the table was taken at this position. It contains all earlier changes."""
+    """A baseline (full copy) of the table was taken at the position of this change. It has all earlier changes."""
 
     table: TableName
 

@@ -30,9 +30,11 @@ _PARTITIONS, _OF_TOPICS, _BYTES = 200, 2_000, 64 << 20
 class FirstInspection:
     """What `inspect_folder` or `inspect_topics` found: the format that fits best, and facts for the first settings.
 
-    `reading` has the format, and the counts of decoding the sample with it. For a folder, `count` is the number of
-    objects, and `hours` is None if object names show no hour or day. For topics, `count` is the number of partitions,
-    `positions` the number of offsets in all partitions, and `layout` is None.
+    `reading` has the format, and the counts of decoding the sample with it.
+    For a folder, `count` is the number of objects. `layout` is the content of a line: a Kafka record (`kafka_dump`) or
+    only the message (`lines`). `hours` is None if object names show no hour or day.
+    For topics, `count` is the number of partitions, and `positions` the number of offsets in all partitions. `layout`
+    and `hours` are None.
     """
 
     reading: Reading
@@ -43,8 +45,9 @@ class FirstInspection:
 
 
 def inspect_folder(path: Path) -> FirstInspection:
-    """Inspect a few objects of a folder. Return the format that fits best, the layout, and what object names show.
+    """Inspect a few objects of a folder. Return the message format that fits best, and facts about the folder.
 
+    The facts are the number of objects, the layout of a line, and the hour or day in the names of the objects.
     NotFound if the folder has no objects or no messages. Malformed if no format fits.
     """
     objects = list_objects(_draft(path, "lines", next(iter(FORMATS)), {}))

@@ -22,8 +22,8 @@ _FIRST_YEAR, _LAST_YEAR = 2000, 2100
 class Hours:
     """How the names of a source's objects show the hour or day of the objects. `find_hours` makes it.
 
-    `pattern` is a value for the setting `hour` (a regular expression), and `every` one for the setting `every` (the
-    length of a window). `last` is the start of the last hour (or day, if `every` is `1d`) in the names.
+    `pattern` is a regular expression for the setting `hour`. It finds the hour or day in a name. `every` is the length
+    of a window for the setting `every`: `1h` or `1d`. `last` is the start of the last hour or day in the names.
     """
 
     pattern: str

@@ -15,8 +15,8 @@ from retable.settings.sources import SourceSettings
 def scope_of(lake: Lake, source: SourceSettings) -> Scope:
     """Return where two positions of a source can be compared.
 
-    `stream` means in the whole source, `partition` only inside one Kafka partition. The scope that a row change in
-    silver has decides. If silver has no row change, the format and the database system of the source decide.
+    `stream` means in the whole source, `partition` only inside one Kafka partition. If silver has a row change of the
+    source, return the scope that is stored with it. Otherwise the format and the database system of the source decide.
     """
     found = _seen(lake, source.name)
     if found is not None:

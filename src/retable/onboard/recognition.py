@@ -24,11 +24,11 @@ _ROWID = ("rowid",)
 class Reading:
     """Counts how well one format, with one set of its `options`, decodes sampled messages.
 
-    - `read`, `decoded`: the number of messages, and of messages that decode. `own`: the decoded messages that only
-      this format can have, and no similar format.
+    - `read`, `decoded`: the number of messages, and of messages that decode. `own`: the number of decoded messages that
+      are of this format, and not of another format with the same decoder.
     - `strangers`, `reasons`: the number of messages that do not decode, for each topic and for each error text.
     - `near`: how similar the messages that do not decode are to this format. It is a sum. Each such message adds the
-      fraction of the format's field names that it contains, or -1 if its line does not have the layout of the settings.
+      fraction (0 to 1) of the format's field names that it contains. A line that is invalid in the layout adds -1.
     - `tables`: the number of rows of each table. `without_key`: tables with a row without a key. `without_old`: the
       tables of `without_key` with an update or delete that has no old row.
     - `typed`: whether all rows came with types. `system_told`: whether all rows named the source's database system.

@@ -66,7 +66,8 @@ def some_of(items: Sequence[_Item], most: int) -> list[_Item]:
 def spread(found: FoundPartition, most: int) -> list[PartitionRange]:
     """Select at most `most` offsets of a Kafka partition, always including the last offset.
 
-    Return one range of offsets, or five ranges at equal distances if 100 or more offsets are selected, but not all.
+    Return the selected offsets as one range. If 100 or more offsets are selected, but not all of the partition, return
+    them as five ranges at equal distances.
     """
     count = min(most, found.end - found.low)
     places = _PLACES if _MANY <= count < found.end - found.low else 1

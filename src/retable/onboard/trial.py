@@ -57,9 +57,11 @@ class Tried:
 def try_out(lake: Lake, source: SourceSettings, events: Sequence[ChangeEvent], is_whole: bool) -> list[Tried]:
     """Apply the statements of silver and of `events`, and read each row of `events` with the schema of its table.
 
-    Return one result for each gold table. `is_whole` is False if `events` is a sample that may lack statements; then
-    only an unsupported statement stops a table. A table is left out if it has no row in `events`, only a connector's
-    snapshot declares it, and the format options allow this.
+    Return one result for each gold table. `is_whole` is False if `events` is a sample that may lack statements. Then a
+    hold that statements cause is ignored, because a missing statement may be its cause. Only the hold of an unsupported
+    statement is not ignored.
+    `is_left_out` is True for a table without a row in `events` that only a connector's snapshot declares, unless the
+    format option `snapshot_tables` is `all`.
     """
     records = events_to_batch(_SAMPLE, events).to_pylist() if events else []
     rules, statements = read_source_statements(lake, source, [row for row in records if row["kind"] == "schema"])

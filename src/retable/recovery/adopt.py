@@ -49,9 +49,10 @@ def adopt(
     former: str | None = None,
     lacking: Collection[str] = (),
 ) -> Path | None:
-    """Register tables in the catalog, and record a new run number in the record of the lake.
+    """Register tables in the catalog, and write the record of the lake with a new run number.
 
-    `tables` has the address of the metadata file of each table, by table name.
+    The record has the lake's ID, its addresses, and the number of its newest run. It is stored in the warehouse and in
+    the catalog. `tables` has the address of the metadata file of each table, by table name.
 
     A SQLite catalog is made as a new file with exactly these tables. Return the file to which the former catalog was
     renamed, or None if there was no former catalog. In any other catalog the tables are registered one by one, and the

@@ -21,7 +21,9 @@ class Rewritten:
 def check_move(lake: LakeSettings, record: LakeRecord | None, is_copy: bool) -> tuple[str, LakeRecord]:
     """Check that a lake was moved or copied. Return the old address of its warehouse, and its new record.
 
-    `record` is the record of the lake in the warehouse, with the old address. `is_copy` says that the lake was copied.
+    A record has the lake's ID, its addresses, and the number of its newest run. `record` is the record in the
+    warehouse, still with the old addresses. The new record has the present addresses and, if `is_copy`, a new lake ID.
+    `is_copy` says that the lake was copied, and not moved.
     Raise InvalidSetting in these cases: there is no record; the warehouse is still at the old address; the lake was
     moved, but the old lake still exists; or the copy would use the catalog of the original lake.
     """

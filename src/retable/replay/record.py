@@ -96,8 +96,9 @@ def ledger_rows(
 ) -> list[LedgerRow]:
     """Return the ledger rows of one table: one row for each window in which the run counted the table's events.
 
-    `windows` are window names by ordinal (window number). Raise Unbalanced if the counts of a window do not add up: the
-    numbers of rows by verdict (applied, held, …) must sum up to all rows.
+    `windows` are window names by ordinal (window number). `run_id` is the ID of the run, `now` the time of recording,
+    and `seconds` how long the run took. Raise Unbalanced if the counts of a window do not add up: the numbers of rows
+    by verdict (applied, held, …) must sum up to all rows.
     """
     rows = []
     for ordinal, mine in sorted(result.counted.items()):
@@ -155,9 +156,10 @@ def change_rows(
     """Return the rows that record statements in ops.schema_changes, without rows that are already there.
 
     `windows` has each statement with its window. `results` are the replayed tables: each statement in the history of
-    such a table gets one row for this table. `recorded_changes` has statements with status and reason. A statement in
-    it that concerns no table (an index, a database, a grant) gets one row without a table identity, under the table
-    name in the statement. It gets no such row if this or an earlier run recorded it for a table, or if it was applied.
+    such a table gets one row for this table. `recorded_changes` has statements with status and reason. Some of them
+    concern no replayed table (an index, a database, a grant). Such a statement gets one row without a table identity;
+    the column `table` has the table name in the statement. It gets no row if it was applied, or if this or an earlier
+    run recorded it for a table.
     """
     recorded = read_schema_changes(lake, source)
     statements = {(statement.position, statement.part): statement for statement in windows}
@@ -233,15 +235,19 @@ def window_rows(
 ) -> list[LedgerRow]:
     """Return the ledger rows of whole windows (rows without a table name), if they differ from the recorded ones.
 
-    Such a row says that the window is replayed. Its counts are the sums of the counts of the window's tables. `whole`
-    is the row of the replayed window, without counts; the other rows are copies of it. `ledger` has the recorded rows
-    of `windows`. `counted` has the rows of tables in this run; such a row replaces the recorded row of its table.
+    The row of a whole window says that the window is replayed. Its counts are the sums over the tables of the window.
 
-    The sums leave out recorded rows of the tables in `former`, because these are old names of this run's tables. In the
-    replayed window, they also leave out those in `retired`, the tables that the settings exclude now.
+    - `whole`: the row of the replayed window, without counts. The rows of other windows are copies of it.
+    - `windows`: the names of the windows for which rows are made.
+    - `ledger`: the recorded rows of these windows.
+    - `counted`: the rows of this run's tables. Such a row replaces the recorded row of the same table and window.
+    - `former`: names of gold tables, such as old names of this run's tables. Their recorded rows are not in the sums.
+    - `retired`: names of gold tables that the settings exclude now. In the replayed window, their recorded rows are not
+      in the sums.
 
-    The identity of a window is a digest of its content in silver. The replayed window gets the identity of `whole`, and
-    the other windows keep theirs. In a rebuild, `whole` has none: all windows keep theirs, and `retired` has no effect.
+    The identity of a window is a digest of its content in silver. The row of the replayed window gets the identity of
+    `whole`. The rows of other windows keep theirs. In a rebuild, the identity of `whole` is None. Then the rows of all
+    windows keep theirs, and `retired` has no effect.
     """
     by_window: dict[str, list[LedgerRow]] = defaultdict(list)
     done: dict[str, LedgerRow] = {}
@@ -278,10 +284,10 @@ def facts(row: TableRow | None) -> tuple[object, ...] | None:
 
 
 def lacking_first_rows(lake: Lake, table: Table, source: str) -> list[TableRow]:
-    """Return the newest rows of ops.tables (`table`) that should say where their table's rows start, but do not.
+    """Return the newest rows of ops.tables (`table`) that lack the start of their table's rows, but need it.
 
-    Only a table that no statement created, and that is not dropped, needs this: its first window, and the lowest
-    sequence of each Kafka partition.
+    The start is the first window with rows of the table, and the lowest sequence of each Kafka partition. It shows from
+    where on the table exists. So only a table that no statement created, and that is not dropped, needs it.
     """
     rows = newest_tables(rows_of(TableRow, scan(lake, table, source=source)))
     return [row for row in rows if is_undeclared(row) and row.lowest is None]
@@ -290,8 +296,9 @@ def lacking_first_rows(lake: Lake, table: Table, source: str) -> list[TableRow]:
 def fill_first_rows(lake: Lake, source: str, ledger: LedgerRows, now: datetime, limit: int | None = None) -> bool:
     """Record in ops.tables the first window and the lowest sequence of tables that lack these values.
 
-    `lacking_first_rows` finds such tables. At most `limit` tables are recorded; if it is None, all. Return False, and
-    record nothing, if another run wrote to ops.tables at the same time.
+    `lacking_first_rows` finds such tables, and the values come from `ledger`. At most `limit` tables are recorded; if
+    it is None, all. Return False, and record nothing, if another run wrote to ops.tables at the same time. Otherwise
+    return True.
     """
     table = lake.load("ops.tables")
     lacking = lacking_first_rows(lake, table, source)[:limit]

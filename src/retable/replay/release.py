@@ -37,9 +37,10 @@ _DECISIONS: dict[Way, DecisionKind] = {"skip": "skip", "reject": "skip", "as": "
 class Release:
     """The plan to release one held table, shown to the user before it is carried out.
 
-    `way` is the kind of release, as the option names it. `decision` is the decision to record about the statement or
-    row that holds the table, or None if the release only tries again or rebuilds. `words` are the lines that describe
-    the effect. `repeats` are the same decision for other positions of the statement.
+    `way` is the kind of release: the name of the option of `hold release`, such as `skip`. `decision` is the decision
+    to record about the statement or row that holds the table, or None if the release only tries again or rebuilds.
+    `words` are the lines that describe the effect. If the log has the same statement at other positions, `repeats` are
+    the decisions for these positions.
     """
 
     way: Way
@@ -100,9 +101,10 @@ def plan_release(
 ) -> Release:
     """Plan the release of a held table.
 
-    `way` is the kind of release, `text` the statement that the user gave with `--as` (otherwise None), and `waiting`
-    the rows that wait. `dialect` returns the SQL dialect of the source, such as `mysql`. Raise InvalidSetting if the
-    hold does not allow this kind of release, or if the statement of `--as` is not understood.
+    `state` is the state of the gold table, and `hold` its hold. `way` is the kind of release, `text` the statement that
+    the user gave with `--as` (otherwise None), and `waiting` the rows that wait. `dialect` returns the SQL dialect of
+    the source, such as `mysql`. Raise InvalidSetting if the hold does not allow this kind of release, or if the
+    statement of `--as` is not understood.
     """
     fitting = ("rebuild",) if state.is_unread else fitting_ways(hold)
     if way not in fitting:

@@ -53,7 +53,10 @@ def format_places(places: tuple[DecisionPlace, ...]) -> str:
 
 
 def hint_of(places: tuple[DecisionPlace, ...], hold: Hold) -> str | None:
-    """Return a hint for `retable hold list`: `places` are other positions of the hold's statement. None without any."""
+    """Return a hint for `retable hold list` that shows other positions (`places`) of the hold's statement.
+
+    Return None if `places` is empty.
+    """
     if not places:
         return None
     later = later_ones(places, hold)

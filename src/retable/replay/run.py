@@ -84,7 +84,7 @@ class Run:
     def rebuild(self, gold: str, resumes: bool = False) -> Replayed:
         """Build a table again from all of silver up to the last replayed window, and publish it in one step.
 
-        If `resumes` is True, the table keeps its rows: its hold is lifted, and it gets the changes that waited.
+        If `resumes` is True, only lift the table's hold: gold keeps its rows, and gets the changes that waited.
         """
         tables = self._scope_reader.tables()
         identity, name = self._scope_reader.find(tables, gold)

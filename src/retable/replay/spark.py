@@ -91,7 +91,7 @@ def rebuild(
 ) -> StageReport:
     """Build one gold table again from all of silver up to the last replayed window, and publish it in one step.
 
-    If `resumes` is True, the table keeps its rows: its hold is lifted, and it gets the changes that waited.
+    If `resumes` is True, only lift the table's hold: gold keeps its rows, and gets the changes that waited.
     """
 
     def rebuild_once() -> StageReport:

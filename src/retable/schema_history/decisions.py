@@ -101,7 +101,10 @@ class Decisions:
         return self._of[identity].get((position, part)) if identity in self._of else None
 
     def skipped(self, identity: str) -> frozenset[tuple[Sequence, str | None, str | None]]:
-        """Return the position and partition of all that a table ignores, with the statement or the start of the row."""
+        """Return the statements and rows that a table ignores because a person decided so.
+
+        Each item has the position, the source partition, and the text: the statement or the start of the row's image.
+        """
         found = self._of.get(identity, {})
         return frozenset((*place, decision.statement) for place, decision in found.items() if decision.kind == "skip")
 

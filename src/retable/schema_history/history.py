@@ -52,11 +52,11 @@ class Column:
 
     `id` is its identity, which stays the same when the column is renamed or its type changes: the position of the
     statement that added the column (`<sequence>:<n>`). A column that is dropped and added again gets another identity.
-    `default` is the text of the value that rows older than the column show. A later change of the type may make it
-    necessary to write gold's rows again. `born` is then the column before the first such change: the text in `default`
-    is read with the type of `born`, and converted. `fill` says from which other column older rows get their values.
-    From the position `text_since` on, the column is text in gold, whatever type the source declares. `retained` is set
-    if the source no longer has the column.
+    `default` is the text of the value that rows older than the column show. If the type changed later so that gold's
+    rows had to be written again (such as int to string), `born` is the column before the first such change. The text
+    in `default` is read with the type of `born`, and converted to `type`. If `born` is None, it is read with `type`.
+    `fill` says from which other column older rows get their values. From the position `text_since` on, the column is
+    text in gold, whatever type the source declares. `retained` is set if the source no longer has the column.
     """
 
     id: str

@@ -13,8 +13,8 @@ class Statement:
 
     `part` is its source partition. `table` is the table that the event names. `tx_id` is its transaction, if the source
     names it. A source may send one statement as several events at one position, for example a RENAME of three tables;
-    `offset` is then their order. `declares` says that the event is from a connector's full copy. Such an event may also
-    name a table whose rows the connector does not send.
+    `offset` is then their order. `declares` says that a connector wrote the event for its full copy of the database.
+    Such an event does not prove that the connector sends rows of the table: it may name tables that are not captured.
     """
 
     position: Sequence
@@ -52,8 +52,10 @@ class Redelivered:
 
 
 def doubt(first: Statement, name: TableName) -> str:
-    """Return the reason of a hold at a repeated RENAME. `first` is the first RENAME, `name` the old name, which a table
-    has again.
+    """Return the reason of a hold (stop of a table) at a RENAME that the source delivered again.
+
+    `first` is the earlier delivery of the RENAME. `name` is the old name in it. A table has this name again, so it is
+    not known which table the rows with this name belong to.
     """
     return (
         f"this statement repeats the statement at {first.position}; the rows before it may be repeated, too, so it is "

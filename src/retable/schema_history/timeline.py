@@ -81,7 +81,7 @@ class Timeline:
         return [table.freeze() for table in self._all]
 
     def owner(self, name: TableName, sequence: Sequence) -> str:
-        """Return the identity of the table that has `name` at `sequence`. If no table has it, begin a new history."""
+        """Return the ID of the table that has `name` at `sequence`. If none has it, begin the history of a table."""
         for table in reversed(self._all):
             if any(span.name == name and span.covers(sequence) for span in table.spans):
                 return table.identity

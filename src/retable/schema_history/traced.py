@@ -18,9 +18,9 @@ from retable.schema_history.statement import Statement
 class InferredColumn:
     """A column that no statement declares, but that row images contain.
 
-    `identity` is the identity of the table. `epoch_start` is the start of the first epoch (schema of the table) whose
-    rows have the column; None means the first epoch. A second entry with the same name and a wider type makes the
-    column wider.
+    `identity` is the ID of the table, which a RENAME does not change. `epoch_start` is the start of the first epoch
+    (schema of the table) whose rows have the column; None means the first epoch. A second entry with the same name and
+    a wider type makes the column wider.
     """
 
     identity: str
@@ -31,7 +31,10 @@ class InferredColumn:
 
 
 def first_identity(name: str) -> str:
-    """Return the identity of an undeclared column if no other column of the table had this name before."""
+    """Return the identity of an undeclared column, if no other column of the table had this name before.
+
+    The identity is an ID that a rename of the column does not change.
+    """
     return _identity(name.lower(), 0)
 
 
@@ -43,12 +46,15 @@ def _identity(wanted: str, left: int) -> str:
 class TracedTable:
     """The history of a table while statements are applied to it. `freeze` returns the finished history.
 
-    A field that `TableHistory` also has means the same here. `inferred` are the undeclared columns (only images show
-    them), by the start of their epoch. `left` counts, by name, how often a column of this name was dropped or renamed,
-    so that a later undeclared column of this name gets another identity. If an undeclared column is renamed before an
-    image shows it, `renamed` maps its new name to its identity. `declared` has the columns in the last dump of the
-    table's schema; it is None before the first dump and after CREATE TABLE. `saved` is the state before the current
-    statement: `save` sets it, and `undo` returns to it.
+    A field that `TableHistory` also has means the same here. The identity of a column is an ID that a rename does not
+    change. An undeclared column is known only from row images.
+
+    - `inferred`: the undeclared columns, by the start of the epoch (schema of the table) whose images show them.
+    - `left`: for each name, how often a column with this name was dropped or renamed. A later undeclared column with
+      this name then gets another identity.
+    - `renamed`: for undeclared columns that were renamed before an image showed them, the identity by new name.
+    - `declared`: the columns in the last dump of the table's schema. None before the first dump and after CREATE TABLE.
+    - `saved`: the state before the current statement. `save` sets it, and `undo` returns to it.
     """
 
     identity: str
@@ -123,8 +129,9 @@ class TracedTable:
     ) -> None:
         """Record the result of a statement. If the statement has several schema changes, they get one record.
 
-        `meaning` are facts about the schema change. `orders` says whether a row must be read differently if it comes
-        before or after the statement.
+        `meaning` has the schema changes as dicts for JSON. `reason` explains the status, if necessary. `orders` is true
+        if rows before the statement must be read differently from rows after it. It is false, for example, for a new
+        column without a default: rows show null in it before and after the statement.
         """
         last = self.changes[-1] if self.changes else None
         if last is not None and last.position == at.position and last.part == at.part:
@@ -164,7 +171,7 @@ class TracedTable:
         return {(each.name.lower(), each.source_type, each.type) for each in chain(*self.inferred.values())}
 
     def identify(self, name: str) -> str:
-        """Return the identity of the undeclared column that has this name now."""
+        """Return the identity (an ID that a rename does not change) of the undeclared column with this name now."""
         wanted = name.lower()
         return self.renamed.get(wanted) or _identity(wanted, self.left[wanted])
 

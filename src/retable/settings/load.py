@@ -160,7 +160,7 @@ _SECTIONS: dict[str, type[BaseModel]] = {"lake": LakeSettings, "sources": Source
 
 
 def entry_of(option: FieldInfo) -> type[BaseModel] | None:
-    """Return the model of an entry if a format option is a list of TOML tables, as `canal_dialect`; otherwise None."""
+    """Return the pydantic class of the entries of a format option that is a list of TOML tables; None for others."""
     inside = get_args(option.annotation)
     return next((each for each in inside if isinstance(each, type) and issubclass(each, BaseModel)), None)
 

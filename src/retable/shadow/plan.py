@@ -30,8 +30,9 @@ def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: s
     Raise an error with advice if the shadow cannot be built, for example if bronze dropped the messages of a window.
     Raise InvalidSetting if a repeated run of these windows would also change tables that are not in `tables`.
 
-    If `begun`, the request is for the promotion of a shadow. An earlier promotion may have been interrupted after it
-    decoded windows again. So other tables for which only the rows in silver have changed then raise no error.
+    `begun` is true if the check is for the promotion of a shadow. An earlier promotion may have been interrupted after
+    it decoded the windows again and before it replayed them. So a table that is not in `tables` then raises no error if
+    the only reason for a change is that its windows were decoded again.
     """
     name = lake.settings.source(source).name
     windows = check_windows(lake, name, start, end)

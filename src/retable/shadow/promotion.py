@@ -22,8 +22,8 @@ def check_promotion(lake: Lake, shadow: Shadow) -> None:
     """Check that a promotion of a shadow would give gold tables like those of the shadow. Nothing is changed.
 
     Raise InvalidSetting if the result could be different, for example because the decoder, or the settings or
-    decisions for a table, have changed since the shadow was built. Raise the errors of `check_ask`, too. The check also
-    passes after a promotion was interrupted, so that it can be repeated.
+    decisions for a table, have changed since the shadow was built. Raise the errors of `check_ask`, too, for example if
+    bronze dropped the messages of a window. An interrupted promotion is no error, so that it can be repeated.
     """
     ask = shadow.ask
     _check_decoder(lake, shadow)

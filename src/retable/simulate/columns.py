@@ -65,7 +65,10 @@ class Column:
 
 
 def quoted(text: str) -> str:
-    """Return text as an SQL literal that means the same with and without backslash escapes."""
+    """Return text as an SQL literal, in which quotes are doubled: `it's` becomes `'it''s'`.
+
+    A backslash before the quote would not work in MySQL's mode NO_BACKSLASH_ESCAPES.
+    """
     return "'" + text.replace("'", "''") + "'"
 
 

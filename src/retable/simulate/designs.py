@@ -80,9 +80,10 @@ _DATED = ("date", "datetime", "timestamp")
 
 
 def declared_by_settings_only(kind: ColumnType) -> bool:
-    """Return whether the setting `types` must declare the gold type of a column with this source type.
+    """Return whether messages of streamx_json show too little of this source type to find the gold type.
 
-    This is so for messages of streamx_json. They name only a family of types, such as LONG for all integer types.
+    The setting `types` must then declare the gold type of the column. Such messages name only a family of types, such
+    as LONG for all integer types.
     """
     return kind.is_whole or kind.base in ("decimal", *_DATED)
 

@@ -26,8 +26,8 @@ def row_with_key(table: Table, key: RowKey, seed: int) -> Row:
 def numbered_key(table: Table, number: int) -> RowKey:
     """Return the key with this number in a fixed sequence of keys.
 
-    A composite key is like (order, line): each value of the first column occurs with three values of the last column,
-    one after the other. Columns between these two always have the same value.
+    A composite key is like (order, line): each order has three lines. For two INT columns, the keys are (1, 1), (1, 2),
+    (1, 3), (2, 1) and so on. Columns between the first and the last column always have the same value.
     """
     kinds = [table.columns[place].type for place in table.key_places()]
     if len(kinds) == 1:

@@ -72,8 +72,8 @@ def drop_silver(
 
     These are row changes in windows before the new horizon, `retained.cuts["silver"].kept_from`. The horizon is the
     oldest window that silver has in full. DDL statements stay, and so do the rows of tables that still need them.
-    `set_property` sets a property of a gold table. With it, each gold table records its new retention floor (the
-    greatest sequence of a dropped row) before the rows are dropped.
+    `set_property` sets a property of a gold table. Before rows are dropped, it is used to record in each gold table, by
+    source partition, the greatest sequence of the rows that are dropped.
     """
     table, cut = lake.find(f"silver.{source.name}"), retained.cuts["silver"]
     kept = cut.kept_from
@@ -195,11 +195,12 @@ def _window(
 
 
 def format_stays(known: Mapping[TableName, Owner], stays: Mapping[TableName, Stay]) -> tuple[str, ...]:
-    """Return a note for each table whose rows before the horizon stay: its name in gold or else in the source, and why.
+    """Return a note for each table whose rows before the horizon stay in silver: the table's name, and the reason.
 
-    The horizon is the oldest window that silver has in full. `known` has the tables by name in the source, each with
-    its reason (`Owner.stay`), which is None if no rows must stay. `stays` has further reasons by name in the source. If
-    a table has a reason in both, the note has the reason in `stays`.
+    The horizon is the oldest window that silver has in full. The name is the table's name in gold, or its name in the
+    source if it is not in gold. `known` has the tables by name in the source. The field `stay` of each is its reason,
+    or None if no rows must stay. `stays` has more reasons, also by name in the source. It may have tables that are not
+    in `known`. If both have a reason for a table, the note has the reason in `stays`.
     """
     found = {str(name): stay.reason for name, stay in stays.items() if name not in known}
     for name, owner in known.items():

@@ -34,8 +34,11 @@ def remove_orphans(warehouse: Warehouse, table: Table, before: datetime) -> int:
     """Remove the orphan files of a table that were written before `before`. Return their number.
 
     An orphan file is a file in the table's folder that no metadata file in the folder names. Metadata files of failed
-    commits do not count, so they and the files that only they name are orphans. A commit has failed if its metadata
-    file is neither the newest nor in the table's metadata log, although the log goes back to its version.
+    commits do not count, so they and the files that only they name are orphans, too.
+
+    A commit has failed if its metadata file is not the newest in the folder and is missing in the table's metadata log.
+    A file that is older than all files in the log may also be missing because Iceberg shortens the log. So such a file
+    counts, and is no orphan.
     """
     old = {path for path, written in warehouse.files(table.location()) if written < before}
     folder = warehouse.table(table.location())

@@ -45,7 +45,8 @@ class UpkeepRules:
     def of(self, table: str) -> "UpkeepRules":
         """Return the rules for the table with this name.
 
-        In the rules for ops tables, `many_rows` is 100,000. Otherwise each day would rewrite all their files.
+        For ops tables (`ops.ledger` and others), `many_rows` is 100,000. With the limit of bytes alone, the upkeep of
+        each day would rewrite all their files, because even a file with so many rows has fewer bytes than the limit.
         """
         return replace(self, many_rows=_OPS_ROWS) if table.startswith("ops.") else self
 

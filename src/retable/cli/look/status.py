@@ -66,14 +66,16 @@ class SourceStatus:
     - `recorded`: the number of its recorded windows.
     - `empty`: the number of its windows without messages.
     - `done`: for each stage (`land`, `decode`, `replay`), the number of windows for which this stage is finished.
-    - `last`: the newest replayed window. `next`: the oldest window that is not replayed. None if there is none.
+    - `last`: the newest replayed window, or None. `next`: the oldest window that is not replayed, or None.
     - `opens`: the time at which the next window can be recorded; None if this is not in the future.
     - `standing`: the source time up to which all tables are complete. `paused`: why the source is paused, or None.
     - `tables`: the status of each gold table, by name. A table that the settings no longer include is `retired`.
     - `held`: the names of the held tables.
     - `suspect`: the tables with rows that their source may have deleted or changed without a message, each with a text.
-    - `clashes`: for each table with such keys, the number of keys that rows of several source tables have.
-    - `stale`: the tables that need a rebuild, each with the reason: the settings now send rows to or away from them.
+    - `clashes`: if several source tables share a gold table, the number of keys for which more than one has a row. It
+      contains only the gold tables with such keys.
+    - `stale`: the gold tables that need a rebuild, each with the reason. The settings now send the rows of a source
+      table to another gold table, so one gold table lacks these rows, and one still has them.
     - `quarantined`: the number of messages and rows in quarantine that no person accepted as lost.
     - `excess`: the same number, only for windows in which quarantine exceeds the setting `quarantine_budget`.
     - `unfinished`: a text for each interrupted baseline, with the command that continues it.

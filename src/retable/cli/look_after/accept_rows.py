@@ -26,8 +26,9 @@ def accept_rows(
 ) -> None:
     """State that rows in doubt are right as they are in gold, so that the tables count as complete.
 
-    These are rows that a foreign key of the source makes suspect, and rows for which half of an update is lost. Gold
-    does not change. If the rows are wrong, use `retable baseline` or `retable resync` instead.
+    These are rows that a foreign key of the source may have deleted or changed without a message, for example by ON
+    DELETE CASCADE. They are also rows for which only half of an update arrived. Gold does not change. If the rows are
+    wrong, use `retable baseline` or `retable resync` instead.
     """
     lake, moment, who = lake_to_write(ctx), now(), user()
     found = {table: (source_of(lake, table), find_gold(lake, table)[1]) for table in tables}

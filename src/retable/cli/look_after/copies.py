@@ -34,7 +34,7 @@ def copy(
 ) -> None:
     """Copy the lake, as it is now, to another location. The copy is a separate lake.
 
-    All tables are copied with all of their snapshots. The copy has its own identity, and neither lake changes a file of
+    All tables are copied with all of their snapshots. The copy has its own lake ID, and neither lake changes a file of
     the other. Runs may continue in the meantime.
     """
     lake = newest_lake(ctx)

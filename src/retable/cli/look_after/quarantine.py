@@ -167,7 +167,8 @@ def redecode_quarantined(
     """Decode and replay windows with something in quarantine again, after the settings or Retable changed.
 
     Without options: all windows with something that was not accepted. A window that was not replayed yet is only
-    decoded. If landing cut off a line, its object is read again, if the source still has it.
+    decoded. If landing cut off the end of a message (`max_message`), its window is first landed again, if the source
+    still has the messages.
     """
     lake = lake_to_write(ctx)
     wanted = _find(lake, ids) if ids else []

@@ -65,7 +65,7 @@ def diff(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None:
 
 @app.command()
 def promote(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
-    """Make the shadow's rows those of gold. Each table changes in one commit and keeps its identity."""
+    """Make the shadow's rows those of gold. Each table changes in one commit and stays the same Iceberg table."""
     lake = lake_to_write(ctx)
     shadow = the_shadow(lake, source)
     this = new_run()

@@ -115,11 +115,12 @@ class KnownTable:
 
 
 def find_table(lake: Lake, table: str) -> KnownTable:
-    """Find a source table by the name of its gold table.
+    """Find a source table by the name of its gold table, `table`. Raise NotFound if there is no such table.
 
-    The gold table exists or is lost, or a schema import declares the source table. If several source tables share one
-    gold table, `table` must be the gold name that one of them would have if it did not share. Raise InvalidSetting if
-    `table` is the name of the shared gold table. Raise NotFound if there is no such table.
+    The gold table may be lost. It need not exist yet if a schema import declares the source table. If several source
+    tables share a gold table, `table` must be the gold name that one of them would have without the sharing. For
+    example, `gold_shop.orders_1` means the source table `shop.orders_1`, although its rows go into `gold_shop.orders`.
+    Raise InvalidSetting if `table` is the name of the shared gold table.
     """
     states, called = gold_states(lake), partial(gold_table, lake.settings.lake)
     for gold, whole in states.items():

@@ -227,9 +227,9 @@ def _say_next(lake: Lake, source: Source) -> None:
 
 
 def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> None:
-    """Raise NeedsAttention if these runs held a table, or if quarantine in one of their windows exceeds the budget.
+    """Raise NeedsAttention if these runs held a table, or if a window has more in quarantine than `quarantine_budget`.
 
-    Messages and rows that a person accepted as lost do not count.
+    `reports` are the reports of the runs. Messages and rows that a person accepted as lost do not count.
     """
     held = sorted({table for report in reports for table in report.held})
     waiting = 0
@@ -244,10 +244,11 @@ def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> No
 
 
 def call_attention_to_rebuilt(lake: Lake, source: Source, reports: list[StageReport], held: Sequence[str]) -> None:
-    """Raise NeedsAttention if `held` names tables, or if too many rows of a window are in quarantine after rebuilds.
+    """Raise NeedsAttention after rebuilds if `held` names tables, or if a window has too much in quarantine.
 
-    The setting `quarantine_budget` says how many of a window may be there. `reports` are the reports of the
-    rebuilds. Such a report has only the total of all windows, so each window is counted in the quarantine table.
+    `reports` are the reports of the rebuilds. If one of them counts refused rows, each window of the source is compared
+    with its limit, the setting `quarantine_budget`. The number of each window comes from the quarantine table, because
+    the report of a rebuild has only the total of all windows.
     """
     refused = any(report.counts.get(name) for report in reports for name in ("quarantined", "rejected"))
     _end(held, beyond_budget(lake, source) if refused else 0)

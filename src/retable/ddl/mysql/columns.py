@@ -97,7 +97,10 @@ def read_place(cursor: Cursor) -> ColumnPosition | None:
 
 
 def read_charset(cursor: Cursor) -> str | None:
-    """Read `CHARACTER SET x` in any spelling. Return the name in upper case, or None if no such clause comes next."""
+    """Read `CHARACTER SET x`, `CHAR SET x` or `CHARSET x`, also with `=` before `x`.
+
+    Return the name `x` in upper case, or None if no such clause comes next.
+    """
     if not (cursor.take("CHARSET") or cursor.take("CHARACTER", "SET") or cursor.take("CHAR", "SET")):
         return None
     cursor.take("=")

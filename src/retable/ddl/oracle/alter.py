@@ -44,7 +44,7 @@ _STATISTICS = ("SYS_STS", "SYS_STU")
 
 
 def read_alter_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read the text after ALTER TABLE."""
+    """Read the text after ALTER TABLE. `names` reads the table names in it. Return the schema changes."""
     cursor.take("IF", "EXISTS")
     table = names.read(cursor)
     changes: list[SchemaChange] = []

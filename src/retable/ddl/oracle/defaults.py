@@ -121,9 +121,10 @@ def _shown(constant: _Constant, source_type: str, gold: GoldType) -> str | None:
 
 
 def gold_is_number(base: str) -> bool:
-    """Return whether `base`, a type in lower case without lengths, is a number type such as `number` or `float`.
+    """Return whether `base` is a number type that can be a string in gold, such as `number` or `float`.
 
-    Gold may store these numbers as text, because the type may not limit how many digits they have.
+    `base` is the type in lower case without lengths. It can be a string in gold because a decimal of Iceberg cannot
+    hold all numbers of the type.
     """
     return base in ("number", "float", "real", "double precision", "numeric", "decimal", "dec")
 

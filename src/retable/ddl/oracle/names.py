@@ -10,10 +10,10 @@ _RECYCLED = "BIN$"
 class Names(_Names):
     """Read table names. The database and schema of the message complete names that the statement writes without them.
 
-    Some messages have no schema and give the owner (schema) of the table as the database. For these, the owner that the
-    statement writes is also returned as the database: `X.U` is the table `U` of the database `X`. The table name of the
-    message always means the table of the message. For a message of the table `T` in the database `SHOP`, both `T` and
-    `X.T` mean `SHOP.T`.
+    Some messages have no schema, and their database is the owner (schema) of the table. An owner in the statement then
+    also becomes the database: `X.U` is the table `U` in the database `X`. There is one exception: a name whose last
+    part is the table name of the message means the table of the message. For example, if the message is for the table
+    `T` in the database `SHOP`, both `T` and `X.T` mean `SHOP.T`.
     """
 
     HOME = "schema"

@@ -20,9 +20,10 @@ _KINDS: dict[str, GoldType] = {
 
 
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
-    """Return the gold type. `has_lengths` has no effect in PostgreSQL.
+    """Return the gold type. Return None for a type that this module does not know, such as an enum, an array or bits.
 
-    Return None for other types, such as an enum, an array or bits. Retable then takes the type from the messages.
+    Retable then takes the type from the messages. `has_lengths` says whether the messages write types with their
+    lengths. It has no effect in PostgreSQL.
     """
     found = _TYPE.match(source_type.lower())
     if found is None:

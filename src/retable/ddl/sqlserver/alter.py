@@ -18,7 +18,7 @@ _COLUMN_OPTIONS = frozenset({"ADD", "DROP"})
 
 
 def read_alter_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read the text after ALTER TABLE."""
+    """Read the text after ALTER TABLE. `names` reads the table names in it. Return the schema changes."""
     table = names.read(cursor)
     cursor.begin_clause()
     if is_temporary(table):

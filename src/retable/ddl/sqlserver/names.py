@@ -10,9 +10,11 @@ DEFAULT_SCHEMA = "dbo"
 class Names(_Names):
     """Read table names. The database and schema of the message complete names that the statement writes without them.
 
-    If neither names a schema, it is `dbo`. If the message names a table without a schema, no result has a schema. Most
-    collations ignore case. So a name that differs from the table of the message only in case means this table, and the
-    result is written as in the message: `DBO.Orders` in the statement gives `dbo.orders`.
+    There are two cases if the message has no schema. If it names a table, all results are without a schema, even if the
+    statement writes one. If it names no table, the schema `dbo` completes a name without a schema.
+
+    Most collations ignore case. So a name that differs from the table of the message only in case means this table, and
+    the result is written as in the message: `DBO.Orders` in the statement gives `dbo.orders`.
     """
 
     HOME = "schema"

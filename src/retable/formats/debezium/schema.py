@@ -47,13 +47,13 @@ class _Field(msgspec.Struct, gc=False):
 class SchemaPart:
     """What a schema part says about the changes of a table.
 
-    `name` is the name of the schema part, `<server>.<table>.Envelope`. `connector` is the connector's name, such as
-    `mysql`. `types` has the type of each column, and is None if the schema part names no column. `decimals` names the
-    columns that are decimals. The converter writes decimals as bytes or as JSON numbers: `types` is for bytes, and
-    `as_numbers` has the types of all columns for numbers.
-
-    `fillings` has, for each column, the JSON tokens that the connector writes if the source did not log the value: null
-    and the column's default. A NOT NULL column without a default has null and empty values, such as `0` or `""`.
+    - `name`: the name of the schema part, `<server>.<table>.Envelope`.
+    - `connector`: the connector's name, such as `mysql`.
+    - `types`: the type of each column, for messages with decimals as bytes. None if the schema part names no column.
+    - `fillings`: for each column, the JSON tokens that the connector writes if the source did not log the value: null
+      and the column's default. A NOT NULL column without a default has null and empty values, such as `0` or `""`.
+    - `decimals`: the names of the columns that are decimals.
+    - `as_numbers`: the type of each column, for messages with decimals as JSON numbers.
     """
 
     name: str | None
@@ -128,9 +128,11 @@ def _is_number(token: Raw | None) -> bool:
 
 
 def wire_type(column: _Field) -> str:
-    """Return a column's type in the message: its semantic name with parameters, or else Kafka Connect's primitive type.
+    """Return a column's type in the message, as one text.
 
-    A semantic name of an unknown converter is appended to the primitive type.
+    It is the semantic name, such as `io.debezium.time.Date`, with parameters if they matter. Without a semantic name,
+    it is Kafka Connect's primitive type, such as `int32`. If the semantic name is neither of Debezium nor of Kafka
+    Connect, the text has both, such as `int32 com.example.Money`.
     """
     parameters = column.parameters or {}
     match column.name:

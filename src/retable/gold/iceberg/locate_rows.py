@@ -54,11 +54,11 @@ def ends(keys: pa.Table) -> list[tuple[str, Any, Any]]:
 
 
 def edges_of(keys: pa.Table) -> pa.Table:
-    """Return a few rows with the lowest and the highest value of each column of `keys`.
+    """Return three rows with the lowest and the highest value of each column of `keys`. Without keys, return no rows.
 
     They suffice to find the data files that may have some of the keys. Each column is filled separately, so a row need
-    not be one of the keys. A column of a type that is not `is_ordered` has any of its values. If a column has NULLs,
-    one row has NULL in it. If there are no keys, return no rows.
+    not be one of the keys. If a column has NULLs, NULL is also among its three values. A column of a type for which
+    `is_ordered` is False (such as text) has one arbitrary value of `keys` instead of the lowest and the highest.
     """
     columns = []
     for column in keys.columns:
@@ -144,5 +144,8 @@ def _is_one_of(values: pa.ChunkedArray, wanted: pa.ChunkedArray) -> pa.Array:
 
 
 def is_ordered(kind: pa.DataType) -> bool:
-    """Return whether a file's lower and upper bound for a column of this type can show that it lacks some values."""
+    """Return whether a data file can be skipped if its bounds for a column of this type exclude all wanted values.
+
+    This is so for integers and decimals only.
+    """
     return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))

@@ -189,7 +189,7 @@ class GoldTable(GoldMetadata):
         self._metadata = self.catalog.metadata(self.name, self._table)
 
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
-        """Drop what a killed run left, then add and promote columns. `defaults` has default values by column id."""
+        """Drop columns that a killed run added, then add and promote. `defaults` has default values by `Column.id`."""
         with self.catalog.conflicts(self.name):
             if evolution.leftovers:
                 cleaning = self._table.updateSchema()
@@ -218,7 +218,7 @@ class GoldTable(GoldMetadata):
             self._refresh()
 
     def replace(self, change: RowChange | RemoteChange, run: RunTasks[Any], run_id: str, window: str) -> bool:
-        """Write deletion vectors and data files; `publish` commits them. Return False if a branch is needed instead."""
+        """Write a change as files that `publish` commits. If only a branch works, as in format v2, return False."""
         if self.has_defaults():
             summary = {RUN_PROPERTY: run_id, WINDOW_SUMMARY: window}
             self._prepared = self._writer().prepare(None if self.is_empty else self.base, change, run, summary)
@@ -237,7 +237,7 @@ class GoldTable(GoldMetadata):
         return name
 
     def append(self, change: RowChange | RemoteChange, run: RunTasks[Any], run_id: str, window: str) -> None:
-        """Append the new rows to the branch of this run."""
+        """Append the new rows to this run's branch. `run` runs tasks. `run_id` and `window` go into the snapshot."""
         self._refresh()
         addition = self._table.newFastAppend().toBranch(self._branch)
         addition = addition.set(RUN_PROPERTY, run_id).set(WINDOW_SUMMARY, window)
@@ -263,9 +263,9 @@ class GoldTable(GoldMetadata):
     ) -> None:
         """Make the rows, the schema and the properties visible in one transaction, or make nothing visible.
 
-        Raise Fenced if main, columns or properties changed after this run loaded the table. If the reply to the commit
-        is lost, the table is loaded again, and no error is raised if the commit was applied. `on_progress` gets a text
-        before and after the commit. `tag` is a new tag for the snapshot before the commit.
+        The last steps of `evolution` are done, too. `properties` are all properties of Retable. `on_progress` gets a
+        text before and after the commit. `tag` is a new tag for the snapshot before it. Raise Fenced if main, columns
+        or properties changed after the load. If the reply is lost, raise no error if the commit was applied.
         """
         self._refresh()
         if self.snapshot_id != self.base or not self._is_as_decided():

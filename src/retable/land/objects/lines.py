@@ -43,8 +43,9 @@ class ObjectLimits:
       because real messages can have a high ratio: 600 for Debezium JSON with schemas in zstd.
     - `lines`: the most lines of any object.
 
-    A compressed object with more than 100,000 lines may also not have more than ten lines for each of its bytes. Such
-    lines cannot be messages: in zstd, a message takes some seven bytes, even if only its time is new.
+    There is one more limit, without a setting: a compressed object with more than 100,000 lines may have at most ten
+    lines for each compressed byte. More lines cannot be messages: even if messages differ only in their time, each
+    takes about seven bytes in zstd.
     """
 
     unpacked: int

@@ -159,7 +159,7 @@ class Located(Protocol):
 
 
 def locations(catalog: Catalog) -> dict[str, str] | None:
-    """Return the address of the metadata file of each table, by `namespace.table`. No such file is read.
+    """Return the address of each table's metadata file, by `namespace.table`. The files themselves are not read.
 
     Return None if the catalog is not in a SQL database.
     """
@@ -180,7 +180,8 @@ def open_lake(settings: Settings) -> Lake:
 def open_lake_to_migrate(settings: Settings) -> Lake:
     """Open the lake of these settings to write, even if an older Retable wrote it.
 
-    Raise CatalogMismatch in the other cases of `open_lake`.
+    Raise CatalogMismatch, and create nothing, if the catalog is lost, is older than the warehouse, or belongs to
+    another lake.
     """
     lake = open_lake_to_read(settings)
     check_newest(lake)
@@ -295,9 +296,10 @@ def _is_here(lake: LakeSettings) -> bool:
 
 
 def widen(lake: Lake, table: Table) -> bool:
-    """Add the columns that a system table of an earlier Retable lacks. Return whether it lacked any.
+    """Add the columns that a system table of an earlier Retable lacks.
 
-    If it did, the caller must load the table again. Another process may add the columns at the same time.
+    Return True if columns were missing, even if another process adds them at the same time. The caller must then load
+    the table again.
     """
     columns = system_table(".".join(table.name())).columns
     if len(table.schema().fields) == len(columns):

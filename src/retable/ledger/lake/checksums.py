@@ -70,9 +70,11 @@ def open_parquet(io: FileIO, path: str) -> Iterator[pq.ParquetFile]:
 
 
 def read_positions(io: FileIO, path: str, *, offset: int, size: int, count: int) -> BitMap64:
-    """Return the row positions in the deletion vector at this offset of a Puffin file. `size` is its length in bytes.
+    """Return the positions of the deleted rows from one deletion vector of a Puffin file.
 
-    Raise DamagedFile if it cannot be read, if its checksum is wrong, or if it has other than `count` rows.
+    The vector begins at the byte `offset` of the file and is `size` bytes long. `count` is the number of deleted rows
+    that the manifest records for it. Raise DamagedFile if the vector cannot be read, has a wrong checksum, or has
+    another number of rows.
     """
     with _reading(path), io.new_input(path).open() as stream:
         stream.seek(offset)
@@ -232,9 +234,10 @@ class _Parsed(Generic[T]):
         self._lock = Lock()
 
     def get(self, file: _Content, place: Hashable, parse: Callable[[], Iterable[T]]) -> list[T]:
-        """Return what `parse` finds in a file. `parse` is skipped if it ran for the same content and `place`.
+        """Return what `parse` finds in a file, from the cache if the same content was parsed with the same `place`.
 
-        `place` has everything else that decides the result, such as the arguments of `parse`.
+        The result depends on the content of the file and on `place`, such as the arguments of `parse`. The cache does
+        not keep the result for a file larger than the limit (`size` of the constructor).
         """
         if len(file) > self._size:
             return list(parse())

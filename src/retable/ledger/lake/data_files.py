@@ -87,9 +87,9 @@ class PartitionWriter:
     def write(self, rows: pa.Table, values: Mapping[str, str | None], same_as: str | None = None) -> DataFile:
         """Write rows of one partition to a new data file, and return the file. No snapshot references it yet.
 
-        `values` are the partition values by column. Columns that the rows lack are null. `same_as` is set if the file
-        replaces other files and has the same rows: it is the digest of the replaced files (`digest_files`). It becomes
-        a part of the file name, so that the digest of the partition stays the same.
+        `values` are the partition values by column. Columns that the rows lack are null. `same_as` is for a file that
+        replaces other files and has the same rows, as in a compaction. It is the digest of the replaced files, and
+        becomes a part of the file name. `digest_files` finds it there, and so returns the same digest as before.
         """
         schema, spec = self.metadata.schema(), self.metadata.spec()
         fields = [PartitionFieldValue(field=field, value=values[field.name]) for field in spec.fields]
@@ -126,8 +126,10 @@ def digest_files(table: Table, paths: Iterable[str]) -> str:
     """Return a digest that shows whether the content of some data files of a table has changed. No file is read.
 
     A data file never changes, so the digest is made from the paths of the files. If files are replaced by files with
-    the same rows, the digest stays the same: the names of the new files contain the digest of the replaced files. It
-    also stays the same if the lake is moved, because it is made from the paths before the move.
+    the same rows, the digest stays the same: the names of the new files contain the digest of the replaced files.
+
+    The digest also stays the same if the lake is moved. A property of the table has the folder in which the table was
+    before the first move, and the paths are digested as if the files were still in that folder.
     """
     here, recorded = table.location(), table.properties.get(FORMER_LOCATION)
     former = here if recorded is None else str(json.loads(recorded)[0])

@@ -40,10 +40,10 @@ _RECOVER = "`retable recover` makes the catalog again from the warehouse"
 
 @dataclass(frozen=True, slots=True)
 class LakeRecord:
-    """The record of a lake, from its warehouse or from its catalog.
+    """The record of a lake. The warehouse and the catalog each have one, to find out whether they belong together.
 
-    `place` is the address of the warehouse, `catalog` the address of the catalog, and `run` the number of the newest
-    run.
+    `id` is the ID of the lake. `layout` is the version of the form of its tables. `place` is the address of the
+    warehouse, `catalog` the address of the catalog, and `run` the number of the newest run.
     """
 
     id: str
@@ -115,11 +115,12 @@ def to_properties(record: LakeRecord) -> dict[str, str]:
 
 
 def count_run(load: Callable[[], Table], above: int = 0) -> LakeRecord:
-    """Record a new run number in the catalog, and return the record with it. The number is higher than `above`.
+    """Record a new run number in the catalog, and return the catalog's record with this number.
 
-    `load` loads the table `ops.lake`, which has the record. Each number is a separate property, and the highest number
-    counts. So a slow writer cannot undo a higher number of another writer, with any kind of catalog. Raise
-    ConflictError if other runs take numbers first, twenty times.
+    `load` loads the table `ops.lake`, whose properties are the record. The new number is higher than every recorded
+    number and than `above`. Each number is a property of its own, and the highest number counts. So a slow run that
+    commits a low number late does not overwrite a higher number of another run. Raise ConflictError if other runs
+    commit first, twenty times.
     """
     for _ in range(_ATTEMPTS):
         table = load()
@@ -167,11 +168,14 @@ def compare(
 ) -> int:
     """Return by how many runs the catalog is older than the warehouse; 0 in a healthy lake.
 
-    `warehouse` and `catalog` are the records that were read from them; None if there is no record. `catalog_is_empty`
-    returns whether the catalog has no tables, and `warehouse_has_tables` whether the warehouse has any. They are called
-    only if a record is missing. The result is 0 if the warehouse has no record, as in a new lake. The caller must call
-    `check_place` first. Raise CatalogMismatch if catalog and warehouse do not belong together, or if the catalog is
-    lost: it has no record although the warehouse has one, or no tables although the warehouse has tables.
+    `warehouse` and `catalog` are the lake's records in the warehouse and in the catalog; None if there is no record.
+    `catalog_is_empty` returns whether the catalog has no tables, and `warehouse_has_tables` whether the warehouse has
+    any. They are called only if a record is missing. The caller must call `check_place` first.
+
+    Raise CatalogMismatch if the two records have different IDs, or if only the warehouse has a record: then the catalog
+    was lost. If only the catalog has a record, raise it if this record names another warehouse. If there is no record
+    at all, raise it if the warehouse has tables and the catalog has none. In all other cases without a record in the
+    warehouse, such as a new lake, return 0.
     """
     here = str(lake.warehouse)
     if warehouse is None:

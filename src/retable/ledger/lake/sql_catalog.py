@@ -15,10 +15,13 @@ from retable.settings.load import CATALOG, read_variable
 
 
 class DatabaseCatalog(SqlCatalog):
-    """pyiceberg's catalog, which many processes may use at once."""
+    """pyiceberg's catalog in a SQL database.
+
+    Many processes may use it at once: if two of them create the same namespace, one gets NamespaceAlreadyExistsError.
+    """
 
     def locations(self) -> dict[str, str]:
-        """Return the address of the metadata file of each table, by `namespace.table`. No such file is read."""
+        """Return the address of each table's metadata file, by `namespace.table`. The files themselves are not read."""
         with Session(self.engine) as session:
             rows = session.scalars(select(IcebergTables).where(IcebergTables.catalog_name == self.name))
             found = [(f"{row.table_namespace}.{row.table_name}", row.metadata_location) for row in rows]
@@ -32,7 +35,11 @@ class DatabaseCatalog(SqlCatalog):
 
 
 def open_database(lake: LakeSettings, properties: dict[str, str]) -> DatabaseCatalog:
-    """Open a catalog in SQLite or PostgreSQL. `properties` are pyiceberg's, without the password."""
+    """Open a catalog in SQLite or PostgreSQL.
+
+    `properties` are pyiceberg's properties of the catalog, without the password. The password for PostgreSQL comes from
+    the settings `lake`, for each connection.
+    """
     made = _with_password(lake) if isinstance(lake.catalog, PostgresCatalog) else DatabaseCatalog
     for _ in SqlCatalogBaseTable.metadata.tables:
         try:

@@ -39,7 +39,7 @@ class CatalogReader(NoopCatalog):
         return load_located(self, *found.popitem())
 
     def locations(self) -> dict[str, str]:
-        """Return the address of the metadata file of each table, by `namespace.table`. No such file is read."""
+        """Return the address of each table's metadata file, by `namespace.table`. The files themselves are not read."""
         return self._located()
 
     def _located(self, condition: str = "", *values: str) -> dict[str, str]:

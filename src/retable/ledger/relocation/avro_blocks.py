@@ -57,7 +57,10 @@ class _Container:
         return records
 
     def write(self, records: list[AvroRecord], before: bytes) -> bytes:
-        """Return the stored bytes of a block with these records. Return `before` if the records are unchanged."""
+        """Return the bytes with which a block with these records is stored, compressed as in the file.
+
+        `before` are the stored bytes of the block before the change. If the records are the same, return `before`.
+        """
         stream = io.BytesIO()
         fastavro.schemaless_writer(stream, self._records, records)
         data = stream.getvalue()[len(_long(len(records))) : -len(_END)]

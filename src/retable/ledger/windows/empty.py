@@ -20,9 +20,9 @@ _COUNTS: dict[Stage, dict[str, int]] = {
 
 
 def close_empty(lake: Lake, windows: Sequence[Window], run_id: str, now: datetime) -> None:
-    """Write the ledger rows that windows without messages still lack, as if the three stages had run.
+    """Write the ledger rows that windows without messages still lack, as if land, decode and replay had run for them.
 
-    `windows` are windows of one source, in order.
+    `windows` are windows without messages, of one source, in order. `run_id` and `now` are recorded in the rows.
     """
     if not windows:
         return

@@ -48,9 +48,12 @@ def plan_windows(
     time. The first window of a source contains the setting `start`, or else the time of the earliest object. Objects
     before `start` are left out. `now` becomes the `recorded_at` of the windows.
 
-    `recorded` may be a part of the recorded windows, in order. It must contain each window that has an object with the
-    name of a found object, the last window that has any object, and the last window. Raise InvalidSetting if the
-    setting `every` was changed, an object name has no valid hour, or there are too many windows.
+    `recorded` has recorded windows of the source, in order. Not all are needed. The last window is needed, because the
+    new windows follow it. The last window that has an object is needed, because the numbers of the objects continue. A
+    window that has an object with the name of a found object is needed, because it shows if this object is recorded.
+
+    Raise InvalidSetting if the setting `every` was changed, an object name has no valid hour, or there are too many
+    windows.
     """
     waiting = _waiting(source, recorded, found)
     begin = _begin(source, recorded, waiting)
@@ -106,7 +109,10 @@ def _is_recorded(item: FoundObject, versions: Sequence[tuple[SourceObject, datet
 
 
 def is_untouched(item: FoundObject, size: int, recorded_at: datetime) -> bool:
-    """Return whether an object has not changed since it was recorded with this size at this time."""
+    """Return whether it is certain that an object has not changed since it was recorded with this size at this time.
+
+    Its size must be the same, and its last change more than an hour before this time, because clocks may differ.
+    """
     return item.size == size and item.changed < recorded_at - _CLOCKS_APART
 
 

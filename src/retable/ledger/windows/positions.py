@@ -64,12 +64,15 @@ def plan_ranges(
 ) -> list[Window]:
     """Return the windows after `recorded` that start before `due`. Each offset is then in exactly one window.
 
-    `recorded` may be a part of the recorded windows, in order. It must contain the last window of each partition, and
-    the last window. In each partition, a window begins where the window before it ended. Normally it takes all messages
-    up to the present end of the partition. But if `now` is twice the setting `delay` or more after the end of the
-    window, newer messages are left to later windows: the window stops before the first message with a timestamp of at
-    least its end plus `delay`, if there is one. `now` also becomes the `recorded_at` of the windows. Raise
-    PositionsLost if messages that no window has are gone, or if a topic was created again.
+    `recorded` has recorded windows of the source, in order. Only the last window of each partition and the last window
+    of all are needed. In each partition, a window begins where the window before it ended. Normally it takes all
+    messages that the partition has now.
+
+    A window may be recorded late: at `now`, twice the setting `delay` or more has passed since its end. Then it leaves
+    newer messages to later windows. It stops before the first message with a timestamp at or after its end plus
+    `delay`. If there is no such message, it takes all. `now` also becomes the `recorded_at` of the windows.
+
+    Raise PositionsLost if messages that no window has are gone, or if a topic was created again.
     """
     known = {each.address: each for window in recorded for each in window.ranges}
     _check_there(source, known, log)

@@ -20,8 +20,8 @@ class RecordedItems:
 
     `items` has a row for each object or partition range of the windows, in order. Its columns are the number of the
     window (`ordinal`) and some fields of the object or range. `recorded_at` has the time when each row of ops.windows
-    was recorded. Its keys are window numbers; if a row has several windows without messages, it is the number of the
-    first one. `end` is the end of the last window, or None if there is no window.
+    was recorded, by the number of the row's window. One row may stand for several windows without messages; then its
+    key is the number of the first of them. `end` is the end of the last window, or None if there is no window.
     """
 
     items: pa.Table
@@ -29,10 +29,11 @@ class RecordedItems:
     end: datetime | None
 
     def unsure(self, found: Sequence[FoundObject]) -> tuple[list[FoundObject], set[int]]:
-        """Return the found objects that may not be recorded, and the numbers of the windows that the caller must read.
+        """Return the objects that are perhaps new, and the numbers of the windows that `plan_windows` needs for them.
 
-        With these windows, the caller decides whether the objects are recorded. All other found objects are recorded,
-        and have not changed.
+        An object is perhaps new if no window has its name, or if it may have changed since it was recorded. All other
+        found objects are recorded, and have not changed. The windows are those with an object of the same name, and the
+        last ones.
         """
         newest_first = self.items[::-1]
         at = pc.index_in(pa.array([item.key for item in found], pa.string()), value_set=newest_first["key"])

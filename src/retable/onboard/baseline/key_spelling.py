@@ -55,9 +55,10 @@ def spellings(
 ) -> tuple[Spelling | None, ...]:
     """Return how messages write the values of each key column: as `digits`, as `text`, or None if this is not known.
 
-    The result has one item for each of `keys`, in the same order. The types in the gold table's `state` decide, or else
-    the types in the `imported` schema. `types` is the setting `types`. A column in it gets None, because a type from
-    the settings does not show how messages write the values. `system` is the database system, as `mysql`.
+    The result has one item for each of `keys`, in the same order. The column's type in the source and in gold decide.
+    Both types are taken from the gold table's `state`, or from the `imported` schema if `state` lacks the column.
+    `types` is the setting `types`. A column in it gets None, because a type from the settings does not show how
+    messages write the values. `system` is the database system, such as `mysql`.
     """
     known: dict[str, Spelling | None] = {}
     if imported is not None:

@@ -62,7 +62,11 @@ class Target:
 
     @property
     def start(self) -> Sequence:
-        """The position at which the table starts: after all changes with the same `hi`, and after earlier copies."""
+        """The position at which the table starts.
+
+        It has the same `hi` (a number such as a log position) as the copy's position, but comes after all changes with
+        this `hi`. It also comes after the rows of earlier copies at the same position.
+        """
         return Sequence(self.position.epoch, self.position.hi, _BEHIND + self.nth * _APART)
 
 

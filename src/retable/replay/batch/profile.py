@@ -44,10 +44,12 @@ class Profile:
     the size of all rows in memory, and `moved` the number of rows that changed their key. `counts` has the number of
     rows and their lowest and highest sequence, by window name and source partition.
 
-    If `is_plain`, all rows have whole images and a key hash, and the same columns, types and key. If `is_hashed`, all
-    rows have a key hash. If `has_halves`, some rows are halves of updates (updates that come as two messages). If
-    `is_partial`, some rows have partial images; if `has_partial_halves`, some halves have them. If `links_keys`, some
-    rows have partial images and change their key.
+    - `is_plain`: all rows have whole images and a key hash, and the same columns, types and key.
+    - `is_hashed`: all rows have a key hash.
+    - `has_halves`: some rows are halves of updates (updates that come as two messages).
+    - `is_partial`: some rows have partial images. `has_partial_halves`: some halves have partial images.
+    - `links_keys`: some rows with a partial image changed their key. The row with the new key then needs columns of the
+      row with the old key, so both keys must be folded together.
     """
 
     sample: pa.Table

@@ -62,7 +62,10 @@ class KeyRanges:
         return (replace(self, first=at, end=at + 1) for at in range(self.first, self.end))
 
     def speak_of(self, rows: pa.Table) -> Flags:
-        """Return for each row whether its key is in these ranges, or the key that it had before the change."""
+        """Return True for each row that has its key in these ranges, or that had its old key in these ranges.
+
+        Only a row that changed its key has an old key.
+        """
         left = np.asarray(pc.is_valid(rows["old_key_hash"])) & self.owns(hashes_of(rows, "old_key_hash"))
         return self.owns(hashes_of(rows)) | left
 
@@ -95,7 +98,8 @@ def fold_by_ranges(
     `silver` are the row events, and `reader` has the columns of gold. `wire` gives each column's name and type in the
     images, by column identity (an ID that a rename does not change). `with_part` adds the source partition to the
     sequences of the result. `shard` is the label of the rows' source table, if several source tables go into the gold
-    table. `late` gives the high-water mark of each partition. Gold may have newer rows than those at or below it.
+    table. `late` gives the high-water mark (the highest sequence in gold) by partition. A row at or below it may be
+    older than gold, so its key is not folded here: its hash is in `rest` of the result.
 
     A key hash is of the key as the message writes it, so equal keys may be in two ranges. All rows are then folded at
     once. This is so if a key has a float (0.0 and -0.0 are equal), or if a key has two spellings (`1.5` and `1.50`).

@@ -75,10 +75,12 @@ def column_reader(
 def number_type(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> pa.DataType | None:
-    """Return the Arrow number type with which a column may be parsed, before `column_reader` converts it.
+    """Return the Arrow number type with which the raw values of a column may be parsed. None: parse them as text.
 
-    Return None if the column must be parsed as text, because its raw values may mean more than a number. The parameters
-    are those of `column_reader`.
+    The type is int64 for whole numbers and for times as epoch numbers, and a decimal type for decimals. All other
+    columns need text, for example whole numbers that may also be written as `true`. `column_reader` then converts the
+    parsed values to the gold type `gold`. `wire_type` is the column's type in the message, and `declared` its type at
+    the source. Either is None if unknown. `rules` are the settings that say how values are read.
     """
     match value_encoding(source_format, wire_type, gold, rules, declared), gold.kind:
         case (Whole(truths=False), "int" | "long") | (EpochMicros() | EpochMillis(), _):

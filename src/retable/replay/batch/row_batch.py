@@ -71,11 +71,11 @@ class PartCount:
 class RemoteRows:
     """Rows that stay in silver's files until `table` reads the `stretches`: `num_rows` rows, of `nbytes` in memory.
 
-    `moved` is the number of rows that changed their key. `counts` are by window ordinal (number) and source partition.
-    If `is_hashed`, all rows have a key hash. If `has_halves`, some rows are halves of updates: the source wrote the row
-    before and the row after in two messages. If `is_partial`, some rows have partial images. If `has_partial_halves`,
-    some halves have them. If `links_keys`, some rows have partial images and change their key. If `waits`, the rows are
-    few, and they are read when the replay of their table begins.
+    - `moved`: the number of rows that changed their key. `counts`: row counts by window number and partition.
+    - `is_hashed`: all rows have a key hash. `has_halves`: some rows are halves of updates that came as two messages.
+    - `is_partial`: some rows have partial images. `has_partial_halves`: some halves have partial images.
+    - `links_keys`: some rows with a partial image changed their key. Their old and new keys must be folded together.
+    - `waits`: the table has few rows, and all of them are read when the replay of this table begins.
     """
 
     stretches: tuple[Stretch, ...]
@@ -101,7 +101,7 @@ def read_stretches(
     """Read the rows of stretches of one window, without the columns in `without`.
 
     `hashes` are the lowest and highest key hash to read. A row is read if its key hash or old key hash is in this
-    range. If there are several stretches, the result has the column `STRETCH`.
+    range. If there are several stretches, the column `STRETCH` has the index of each row's stretch in `stretches`.
     """
     found = []
     for (table, positions), mine in groupby(enumerate(stretches), lambda each: (each[1].table, each[1].positions)):
@@ -116,7 +116,7 @@ def read_stretches(
 
 
 def in_pieces(stretches: Seq[Stretch], count: int) -> list[tuple[Stretch, ...]]:
-    """Split stretches of one window into about `count` pieces or more.
+    """Split stretches of one window into about `count` pieces, or more if a piece would be too big for a task.
 
     Each piece has the same stretches, but only the rows of some of the window's files.
     """
@@ -126,11 +126,12 @@ def in_pieces(stretches: Seq[Stretch], count: int) -> list[tuple[Stretch, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """Rows of one source table in one window (`source`), and a `sample` that represents them.
+    """Rows of one source table, and a `sample` that represents them.
 
-    The sample has the first and the last row of each kind. Rows of one kind have the same columns, types, key columns
-    and partition. If `is_plain`, all rows have whole images, and differ in kind only by partition. If several source
-    tables go into one gold table, `shard` is the label of the rows' source table.
+    `source` has the rows: an Arrow table with rows of one window, or `RemoteRows`, perhaps of several windows. The
+    sample has the first and last row of each kind: rows with the same columns, types, key columns and partition. If
+    `is_plain`, all rows have whole images, and differ in kind only by partition. If several source tables go into one
+    gold table, `shard` is the label of the rows' source table.
     """
 
     source: pa.Table | RemoteRows
@@ -201,13 +202,13 @@ def events_of_all(batches: Iterable[RowBatch], ordinals: Mapping[str, int]) -> l
 
 
 def is_mixed(batch: RowBatch) -> bool:
-    """Return whether tasks must fold the batch: its table has a key, and its many rows are not plain (`RowBatch`)."""
+    """Return whether tasks must fold the batch: it has a key and over `ROWS_ONE_BY_ONE` rows, and is not plain."""
     has_key = all(event.keys for event in batch.sample)
     return has_key and not batch.is_plain and batch.source.num_rows > ROWS_ONE_BY_ONE
 
 
 def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:
-    """Join the batches of a table to one for each shard. Return [] if a shard's batches are not `are_of_one_kind`."""
+    """Join a table's batches to one for each shard (source table). Return [] if the rows differ in kind."""
     by_shard: dict[str | None, list[RowBatch]] = {}
     for batch in batches:
         by_shard.setdefault(batch.shard, []).append(batch)
@@ -230,8 +231,7 @@ def are_of_one_kind(batches: Seq[RowBatch]) -> bool:
 def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
     """Yield the rows of each table, by the table name in their messages. Rows without a name are skipped.
 
-    The rows of a table keep their order. Files of silver have the rows of a table together, so slices are usually
-    enough.
+    The rows of a table keep their order. Silver's files have them together, so usually no rows are copied.
     """
     ends = _runs(rows)
     if len(ends) > _FEW_RUNS:
@@ -253,7 +253,7 @@ def _runs(rows: pa.Table) -> list[int]:
 
 
 def to_events(rows: pa.Table, ordinals: Mapping[str, int], shard: str | None = None) -> list[RowEvent]:
-    """Return rows of silver as events that the run counts. `shard` is the label of their source table, if needed."""
+    """Return rows of silver as events of this run (`counted`). `shard` is the label of their source table, or None."""
     return _labelled([to_event(record, ordinals, counted=True) for record in rows.to_pylist()], shard)
 
 
@@ -311,7 +311,10 @@ def read_batches(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool) ->
 
 
 def batch_of(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool = False) -> RowBatch:
-    """Return rows as a batch with its sample. If the rows are few and not plain, the sample has all of them."""
+    """Return rows as a batch with its sample. If the rows are few and not plain, the sample has all of them.
+
+    If `sketched`, only the positions of the rows were read. The sample is then only the first and the last row.
+    """
     plain = sketched or is_plain(rows)
     if not plain and rows.num_rows <= _FEW_ROWS:
         return RowBatch(rows, to_events(rows, ordinals), is_plain=False)
@@ -322,8 +325,7 @@ def batch_of(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool = False
 def sample_of(rows: pa.Table, plain: bool, order: pa.Array | None = None) -> list[int]:
     """Return the indices of the first and the last row of each kind (same columns, types, key and partition).
 
-    If `plain`, rows differ in kind only by partition. `order` has the indices of all rows, sorted by sequence, if they
-    are known.
+    If `plain`, rows differ in kind only by partition. `order`: the indices that sort the rows by sequence, if known.
     """
     if plain and pc.count_distinct(rows["part"], mode="all").as_py() == 1:
         return ends_of(rows)
@@ -333,7 +335,7 @@ def sample_of(rows: pa.Table, plain: bool, order: pa.Array | None = None) -> lis
 def cut_at(
     batch: RowBatch, positions: Collection[Sequence], ordinals: Mapping[str, int], sketched: bool
 ) -> list[RowBatch]:
-    """Split a batch into the rows between two positions, and at each one. `sketched` is as in `read_batches`."""
+    """Split a batch into the rows between two positions, and at each one. If `sketched`, only positions were read."""
     stretches = stretches_of(batch.rows, positions)
     found = np.unique(stretches).tolist()
     return [batch_of(batch.rows.filter(pa.array(stretches == each)), ordinals, sketched) for each in found]

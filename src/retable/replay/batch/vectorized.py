@@ -65,7 +65,7 @@ class _Read:
 
 
 def all_keys(hashes: Hashes) -> Flags:
-    """Return True for each hash, so that all keys are folded. This is the default of `owns`."""
+    """Return True for each hash. As the parameter `owns` of `fold_vectorized`, it says that all keys are folded."""
     return np.ones(len(hashes), bool)
 
 
@@ -246,9 +246,12 @@ class _Entries:
     def undecided(self, left_out: Flags, moved: Flags) -> Hashes:
         """Return the hashes of keys whose last state cannot be decided from these entries.
 
-        There are three cases. A row leaves the key at the same sequence as a row that came to it, or just after a row
-        moved to it. Or only gold shows which row has the key that a row leaves. Or the rows come from several
-        partitions, whose sequences do not compare. `moved` are the rows that moved to their key.
+        `moved` are the rows that moved to their key from another key. Entries in `left_out` are skipped. The cases are:
+
+        - One row comes to the key, and another row leaves it for another key at the same sequence.
+        - A row moves to the key, and the next row of the key leaves it.
+        - The only entry of the key is a row that leaves it. Only gold shows which row has the key.
+        - The rows of the key come from several partitions, whose sequences do not compare.
         """
         kept, codes, again = self._by_key(left_out)
         is_out, parts = self.is_out[kept], self.parts[self.places[kept]]

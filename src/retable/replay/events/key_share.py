@@ -37,9 +37,10 @@ class KeyShare:
     over: Folded | None = None
 
     def fold(self, reader: TableReader, bounds: Bounds) -> Folded:
-        """Fold the events of this share, if `bounds` does not exclude them, to the last state of each key.
+        """Fold the events of this share to the last state of each key.
 
-        Raise SpelledTwice if a key has two spellings (`1.5`, `1.50`), and this share has only one of their hashes.
+        Events that `bounds` excludes are skipped, for example those below a truncation point. Raise SpelledTwice if a
+        key has two spellings (`1.5`, `1.50`), and this share has only one of their hashes.
         """
         return self._folded(reader, bounds)[0]
 
@@ -112,9 +113,11 @@ def share(
 ) -> KeyShare:
     """Return the share of the keys for whose hashes `owns` returns True, with the events `here` and `more`.
 
-    `here` are events of the window. `are_home` says for each of them whether its new key is in the share. If not, its
-    old key is. `more` are other events. Those that are counted are of the window, and their old key is in the share.
-    `over` are the rows that the keys have before the events.
+    `here` are the window's events with a new or old key in the share. `are_home` has a flag for each of them. It is
+    True if the new key is in the share. It is False if only the old key is: the event is then counted in the share of
+    the new key, and not in this share. `more` are other events of these keys, usually of other windows. If an event in
+    `more` is of the window (`RowEvent.counted`), it is not counted in this share, either.
+    `over` are the rows that the keys have before the events; None if there are none.
     """
     guests = [event for event, home in zip(here, are_home, strict=True) if not home]
     guests += [event for event in more if event.counted]

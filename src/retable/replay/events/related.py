@@ -25,14 +25,16 @@ _WRITTEN_ONE_WAY = frozenset({"boolean", "int", "long", "string"})
 def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
     """Return whether the fold of a window needs all events of the table.
 
-    If the window's events are newer than all of gold, the fold needs only these events and gold's rows. With a key,
-    gold's rows are found by key. Without a key, the fold needs the number of equal rows in gold, and the number of
-    deletes without an insert (`GoldState.debts`).
+    If the window's events are newer than all of gold, the fold usually needs only these events and gold's rows. With a
+    key, gold's rows are found by key. Without a key, the fold needs the number of equal rows in gold, and the number of
+    deletes without an insert (`GoldState.debts`). All events are needed in these cases:
 
-    All events are needed if the settings name another key than gold has. They are also needed if the window has late
-    rows (older than gold) and silver's key hashes may not find all events of a key, for example because a value has
-    several spellings. If the messages name the key, only fractions have several: a full load may write `1.5` where the
-    log writes `1.50`.
+    - The settings name another key than gold has.
+    - The window has late rows (older than gold), and silver's key hashes may not find all events of their keys. For
+      example, a full load may write a key as `1.5`, and the log may write it as `1.50`: the two hashes differ.
+    - The key hashes are not enough, and an update has one half (message) in this window and one in another window.
+    - The table has no key, and the number of deletes without an insert is not known, silver no longer has all rows, or
+      gold's rows were read with other settings.
     """
     state = work.state
     if work.has_all or not work.events or state is None:

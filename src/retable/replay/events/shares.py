@@ -52,7 +52,12 @@ class Gathered:
     in_tasks: bool = False
 
     def folds(self, key_changes: Seq[KeyChange], reader: TableReader, bounds: Bounds) -> list[Fold]:
-        """Return, for each share, a function that returns its events and their fold. Call one at a time."""
+        """Return, for each share, a function that returns its events and their fold.
+
+        Call the functions one at a time, because each makes all events of its share in memory. Without shares, there is
+        one function for all events. It also needs `key_changes`: readers for the former keys of the table. `bounds`
+        decides which events count.
+        """
 
         def fold(share: Callable[[], KeyShare]) -> tuple[list[RowEvent], Folded]:
             made = share()
@@ -92,7 +97,12 @@ def columns_of(reader: TableReader) -> list[tuple[str, GoldType]]:
 
 @dataclass(frozen=True, slots=True)
 class ShareOutcome:
-    """The change of gold by a share: `replacement` or, if there are several shares, `columns` and `touched` keys."""
+    """The change of gold by the events of one share.
+
+    If all events were folded at once, `replacement` has the change, as Python objects, and the other fields are None.
+    If there are several shares, `columns` has the change as Arrow columns, and `touched` the keys that the share may
+    change. `replacement` then has only the number `debts`.
+    """
 
     replacement: Replacement
     columns: VectorizedRows | None = None
@@ -213,7 +223,10 @@ def share_of(
 
 
 def speak_of(rows: pa.Table, hashes: Hashes) -> Flags:
-    """Return for each row whether its key or, if the row changed its key, the old key has one of these hashes."""
+    """Return True for each row if its key has one of these hashes, or if its old key has one of them.
+
+    Only a row that changed its key has an old key.
+    """
     left = np.asarray(pc.is_valid(rows["old_key_hash"])) & np.isin(hashes_of(rows, "old_key_hash"), hashes)
     return np.isin(hashes_of(rows), hashes) | left
 

@@ -44,9 +44,9 @@ def _from(since: Sequence | None) -> BooleanExpression:
 class WindowSize:
     """The number of rows of the replayed window. It decides whether tasks run in this process or on Spark's workers.
 
-    It is None if it is not known, or if several windows are replayed, as where all rows of a table are written again.
-    `LakeRows.big_window` sets the number, and `LakeRows.big_table` forgets it. All sessions of a replay share this
-    object.
+    `rows` is None if the number is not known. It is also None if several windows are replayed together, for example to
+    write all rows of a table again. `LakeRows.big_window` sets the number. `LakeRows.big_table` sets it to None if it
+    reads all events of several windows. All sessions of a replay share this object.
     """
 
     rows: int | None = None

@@ -70,7 +70,7 @@ def known_tables(rows: Iterable[TableRow], ledger: LedgerRows, kept_from: str) -
 
     The position is None if it cannot be known: the first rows came from several partitions, whose positions do not
     compare, or retention may have dropped some of them. Then the table counts as existing from the beginning, and no
-    late statement can give its name to another table.
+    statement that arrives later can give its name to another table.
 
     `rows` are those of ops.tables. If a row lacks the start of the table's rows, the ledger is read. `kept_from` is the
     oldest window that silver has in full.

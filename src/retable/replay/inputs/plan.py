@@ -114,7 +114,10 @@ class Tables:
         return cls(timeline, rules, holder, statements)
 
     def has(self, identity: str) -> bool:
-        """Return whether there is a gold table with this identity. A shard has no gold table: it shares one."""
+        """Return whether there is a gold table with this identity (an ID that a rename does not change).
+
+        The result is False for a shard, that is, one of several source tables that go into one gold table.
+        """
         return identity in self._histories
 
     def history(self, identity: str) -> TableHistory:
@@ -249,12 +252,12 @@ class Tables:
     def gold_names(self) -> dict[str, tuple[str, Hold | None]]:
         """Return the gold name of each table, by identity, with a hold if another table has the same name.
 
-        If two tables get the same name, the second one gets a name with a hash at its end, and is held. A dropped table
-        is always the second one, and is not held.
+        If two tables get the same name, the second one gets a name with a hash at its end, and is held. If one of them
+        is dropped, it is the second one, and it is not held.
 
-        An existing gold table keeps its name even if its rows now go to a table with shards (several source tables), or
-        if it was a table with shards that is no longer defined. A new table of the same name gets a name with a hash,
-        too.
+        A table also gets a name with a hash, but no hold, if its name belongs to an old gold table that gets no more
+        rows. There are two such cases. The source table of the old gold table is now a shard (one of several source
+        tables of another gold table). Or the old gold table had shards, and is no longer defined.
         """
         names: dict[str, tuple[str, Hold | None]] = {}
         elsewhere = {each for history in self._histories.values() if history.shards for each in history.identities}
@@ -276,8 +279,8 @@ class Tables:
     def touched_by(self, statements: Collection[Statement], known: Collection[str]) -> set[str]:
         """Return the identities of the tables that these statements affect.
 
-        `known` are the identities of the tables that gold has. A statement that starts a table again, for example for a
-        full copy, affects only these.
+        `known` are the identities of the tables that gold has. A statement that only starts a table again, empty, for
+        example before a full copy, affects the table only if it is in `known`.
         """
         places = {(statement.position, statement.part) for statement in statements}
 

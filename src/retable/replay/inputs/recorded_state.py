@@ -83,7 +83,8 @@ class RecordedState:
         A window lacks rows if silver has fewer of them than the ledger counted. `there` has the number of rows in
         silver, by window ordinal. Rows below the truncation point `truncated_at` do not matter. Only windows before
         `kept_from` are examined, because retention dropped no rows of later windows. If `everywhere`, all windows are
-        examined. This is needed if `there` may lack the rows of a source table that is no longer known.
+        examined. This is for a gold table of several source tables: one of them may no longer be known, and its rows
+        are then not in `there`.
         """
         dropped: dict[str, Sequence] = {}
         counted = [each for rows in self.ledger.of_tables(names).values() for each in rows.items()]

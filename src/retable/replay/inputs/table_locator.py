@@ -36,7 +36,8 @@ class TableLocator:
     to a recorded table. `on_progress` gets a text for the log.
 
     Each gold table stores the number of the newest window whose DDL statements were read for it. The attribute
-    `horizon` is the highest of these numbers in the tables that were found; -1 if none was found.
+    `horizon` is the highest of these numbers in the tables that were found so far; -1 if none was found. It shows how
+    far gold is if a run died before it recorded its result. It is not the horizon of retention.
     """
 
     def __init__(
@@ -59,11 +60,13 @@ class TableLocator:
     def find(self, identity: str, desired: str, former: Iterable[str] = (), *, lives: bool = True) -> LocatedTable:
         """Find the gold table of the source table with this identity (an ID that a rename does not change).
 
-        First look under the recorded name, then under the name that the table should have (`desired`). Then look at all
-        tables in the namespaces of these names and of the `former` names: a run may have renamed the table and died
-        before it recorded the new name. `lives` says that the table still exists at the source. If such a table is
-        recorded, and gets rows by the settings, but is not found, it is lost, and the result has a hold. If there is no
-        gold table, the result has the desired name and no state.
+        First look under the name in ops.tables, then under the name that the table should have (`desired`). Then look
+        at all tables in the namespaces of these two names and of `former` (other names that the gold table may have): a
+        run may have renamed the table and died before it recorded the new name.
+
+        If no gold table is found, the result usually has the name `desired` and no state. But the gold table is lost if
+        ops.tables has it, the source table still exists (`lives`), and the settings still send rows to the gold table.
+        The result then has a state with a hold.
         """
         row = self.recorded.get(identity)
         likely = [desired] if row is None else [row.gold, desired]

@@ -29,8 +29,9 @@ def count_clashes(rows: pa.Table, on: list[str]) -> int:
 def clashes_after(before: int, present: pa.Table, gone: pa.Table, rows: pa.Table, on: list[str]) -> int:
     """Return the number of clashes of a gold table after a write that deletes and adds rows.
 
-    `before` is the number before the write. `present` are gold's rows whose values in the columns `on` occur in the
-    write. `gone` has the keys of the deleted rows, with all key columns, and `rows` are the new rows.
+    `before` is the number of clashes before the write, and `on` are the key columns that readers see. `gone` has the
+    keys of the deleted rows, with all key columns, and `rows` are the new rows. `present` are gold's rows before the
+    write that have the same values in `on` as a deleted or a new row.
     """
     names = gone.column_names
     present = present.select(names).cast(gone.schema)

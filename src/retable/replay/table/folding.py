@@ -40,12 +40,17 @@ from retable.schema_history.history import Hold
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """The result of a round: the change of gold, or a `hold` that rows cause, or the first `failure`.
+    """The result of a round: the change of gold, or a hold that the events cause, or an error.
 
-    The hold is the one with the lowest position, and `stopped_by` is its row. `late` are the rows that caused the hold,
-    if retention dropped rows before them. `folded` has the counts of all events, but not the last rows of keys: these
-    are in `shares` (results for groups of keys) or, if tasks folded the rows, in `left`. `evolved` is the change of
-    gold's columns.
+    - `folded`: the counts of all events. It does not have the last rows of keys.
+    - `hold`: the hold with the lowest position; None if the events cause no hold.
+    - `stopped_by`: the row that causes the hold, if a row and not a statement is the cause.
+    - `late`: the events that caused the hold, if they are below the retention floor. Then the cause may only be that
+      retention dropped earlier rows.
+    - `failure`: the error; None if there is none. Of several errors, the most important one.
+    - `evolved`: the change of gold's columns.
+    - `shares`: the change of gold's rows, one item for each group of keys.
+    - `left`: the change of gold's rows, if tasks folded the rows. `shares` is empty then.
     """
 
     folded: Folded
@@ -159,8 +164,10 @@ def of_other_parts(
 ) -> Hashes:
     """Return the hashes of those keys in `rows` for which gold has a row from another Kafka partition.
 
-    `rows` are plain rows: whole rows with the same columns. `wires` has each column's name and type in the messages.
-    Raise NotHere if only Spark can find gold's rows.
+    The sequences of the two rows then do not compare. Old keys of rows that change their key are searched for, too.
+    `rows` are plain rows: whole rows with the same columns. `finder` finds gold's rows, and `evolution` is the change
+    of gold's columns. `reader` reads rows by the table's schema. `wires` has each column's name and type in the
+    messages. Raise NotHere if only Spark can find gold's rows.
     """
     final, added = reader.history.final.columns, {column.id for _, column in evolution.adds}
     if not rows.num_rows or any(final[at].id in added for at in reader.key_columns):
@@ -178,9 +185,10 @@ def of_other_parts(
 def are_of_other_parts(
     store: RowStore, table: GoldTable, evolution: Evolution, reader: TableReader, rows: pa.Table, wires: Wires
 ) -> bool:
-    """Return whether gold has a row with a key of `rows` from another Kafka partition.
+    """Return whether gold has a row with a key of `rows` that came from another Kafka partition than the row in `rows`.
 
-    Return True also if only Spark could find this out. The parameters are those of `of_other_parts`.
+    Return True also if only Spark could find this out. `store` finds the rows of the gold table `table`. The other
+    parameters are those of `of_other_parts`.
     """
     try:
         return not table.is_empty and bool(
@@ -230,9 +238,11 @@ def standing_rows(
 
 
 def has_others(matching: Matching | None, evolution: Evolution, reader: TableReader, folded: Folded) -> bool:
-    """Return whether gold's row of some key is not the row that left this key according to the events.
+    """Return whether gold may have another row under some key than the row that an update moved away from this key.
 
-    `matching` and `evolution` are those of `standing_rows`.
+    For example, an update moves a row from key 1 to key 2, and its before image differs from gold's row of key 1. Then
+    events of key 1 may be missing in `folded`. `matching` finds gold's rows by key; it is None if gold has no rows.
+    `evolution` is the change of gold's columns.
     """
     ends = [(key, folded.winners[key]) for key in folded.touched]
     left = {key for key, end in ends if end.row is None and (end.may_be_over or end.leaving_row is not None)}

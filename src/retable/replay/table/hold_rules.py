@@ -190,7 +190,10 @@ def ordering_hold(work: TableReplay, history: TableHistory, events: list[RowEven
 
 
 def ordering_hold_at(work: TableReplay, history: TableHistory, places: Set[tuple[str | None, int]]) -> Hold | None:
-    """Return the same hold as `ordering_hold`. `places` are Kafka partition and source epoch of the rows."""
+    """Return a hold if it is not known whether a schema change is before or after rows of the table; otherwise None.
+
+    It is the hold that `ordering_hold` returns. `places` has the Kafka partition and the source epoch of each new row.
+    """
     if work.state is not None and work.mode != "rebuild":
         places = places | {(part or None, high_water.epoch) for part, high_water in work.state.high_water.items()}
     stop = history.hold.position if history.hold is not None else None
@@ -241,7 +244,12 @@ def schema_hold(history: TableHistory, error: TableError) -> Hold:
 def cast_or_schema_hold(
     history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: list[RowEvent]
 ) -> Hold | None:
-    """Return the hold at a type change that loses part of a value in `events`, or that gold cannot have; else None."""
+    """Return the hold at the first type change that cannot be applied, or None if there is no such change.
+
+    It cannot be applied if a value in `events` is not exact in the new type, or if it may change values of a key
+    column. If gold cannot have the schema of the table for another reason, return the hold that `schema_hold` makes.
+    `key_changes` has, for each former primary key, a reader of the events from before the key changed.
+    """
     try:
         return cast_hold(history, reader, key_changes, events)
     except TableError as error:

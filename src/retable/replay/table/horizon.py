@@ -141,7 +141,7 @@ def settle(
     - an event is one half of an update, and the other half may be dropped.
 
     `standing` are gold's rows of the keys. `bounds` says which events count. `waiting` has the halves of updates that
-    lacked their other half before this run, by sequence. UndecidedRows has the events.
+    lacked their other half before this run: by sequence, the window of the half. UndecidedRows has the events.
     """
     found = list(events)
     late = [
@@ -199,10 +199,10 @@ def _supersede(folded: Folded, keys: set[Key], late: list[tuple[RowEvent, tuple[
 
 
 def stopping(floor: RetentionFloor | None, hold: Hold, events: Iterable[RowEvent], bounds: Bounds) -> list[RowEvent]:
-    """Return the events that caused `hold` and are below the retention floor. Without a floor, return [].
+    """Return the events at the position of `hold` that are below the retention floor. Without a floor, return [].
 
-    The cause of the hold may then only be that retention dropped the events before them. These are the counted events
-    at the position of the hold that a fold applies according to `bounds`.
+    If there are such events, perhaps the hold exists only because retention dropped earlier events. An event is left
+    out if this run does not count it, or if a fold does not apply it according to `bounds`.
     """
     here = (event for event in events if event.counted and event.sequence == hold.position)
     if floor is None:

@@ -131,9 +131,9 @@ def replace_bag(folded: Folded, standing: list[CurrentRow], debts: int | None) -
     """Return the change of a gold table without a key, so that it has each touched row as often as the events say.
 
     `folded` has inserts minus deletes of each row, `standing` are gold's equal rows. If `debts` is None, `folded` has
-    all events of the table. Otherwise its counts are added to the numbers of gold's rows, and `debts` is the number of
-    earlier deletes for which no insert has come. Raise EventsMissed if one of these deletes may be of a row that is
-    inserted now. A row with a negative count is not in gold.
+    all events of the table. Otherwise the counts of `folded` are added to the numbers of gold's rows, and `debts` is
+    the number of earlier deletes for which no insert has come. Raise EventsMissed if one of these deletes may be of a
+    row that is inserted now. If the sum for a row is negative (more deletes than inserts), gold does not have the row.
     """
     present = Counter(row.values for row in standing)
     # A row is touched but not counted if all of its changes are redeliveries of others.

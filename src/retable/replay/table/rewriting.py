@@ -58,9 +58,11 @@ def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names
 def rewritten_in_tasks(
     work: TableReplay, decide: Callable[[TableReplay], ReplayPlan | None]
 ) -> tuple[TableReplay, ReplayPlan] | None:
-    """Let tasks fold all rows of a big table again. Return the plan with its work; None if the driver must fold them.
+    """Let tasks fold all rows of a big table again. Return what was folded (`TableReplay`) and the plan.
 
-    `decide` decides by tasks. Windows with rejected rows that this run does not count are left to another run.
+    Return None if the driver must fold the rows: they are not many, or `decide` returns None. `decide` lets tasks fold
+    the rows, and returns the plan. The rows of other windows may be counted again for the ledger. But a window is not
+    counted if it has rejected rows and is not one of this run's windows. A later run replays and counts it.
     """
     batches = work.whole()
     plan = decide(anew := work.rewritten_from(batches)) if batches else None

@@ -39,7 +39,7 @@ class Basis:
         """Return a basis with the new hold `hold`.
 
         If several source tables go into the gold table, the result has the lower one of `hold` and the hold of this
-        basis. If their positions cannot be compared, its hold stops the whole table.
+        basis. If the positions of the two cannot be compared, the result has a hold that stops the whole table.
         """
         return replace(self, hold=together(self.hold, hold) if work.history.shards else hold)
 
@@ -54,9 +54,14 @@ class Basis:
     def is_nearer_than(self, before: "Basis") -> bool:
         """Return whether this basis is progress compared to `before`, the basis of the former round.
 
-        It is progress if at least one of these is true: the hold is lower, more rows are left out, or now all events
-        are used. It is no progress if the hold is higher, or if rows or events of `before` are used differently: a row
-        that was left out is folded again, or no longer all events are used.
+        It is progress if at least one of these is true:
+
+        - the hold has a lower position;
+        - more rows are left out;
+        - this round gets all events of the table, and the former round got only those of the window.
+
+        But it is no progress if one of the three goes back: the hold is higher, a row that was left out is folded
+        again, or the round no longer gets all events of the table.
         """
         mine, others = self._steps(), before._steps()
         return mine != others and mine[0] <= others[0] and mine[1] >= others[1] and mine[2] >= others[2]

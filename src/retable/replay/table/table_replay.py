@@ -152,9 +152,10 @@ class TableReplay:
         return replace(self, events=[*self.events, *events], applied=applied, mode="rewrite")
 
     def rewritten_from(self, batches: tuple[RowBatch, ...], without: Collection[str] = ()) -> "TableReplay":
-        """Return what `rewritten` returns, but with the rows as Arrow columns, and only a sample of them in `events`.
+        """Return this work with all rows of a big table as Arrow columns (`batches`), to write all rows of gold again.
 
-        `batches` are all rows of the table, as the function `whole` returns them. Windows in `without` are not counted.
+        The attribute `whole` returns these `batches`. In the result, `events` has only a sample of their rows. Which
+        windows are counted is as in `rewritten`: never those in `without`.
         """
         rows = sum((batch.rows_by_window() for batch in batches), Counter[int]())
         applied = self._counted_again(rows.keys(), without)

@@ -59,9 +59,10 @@ class _HasTwice:
 
 
 def have_twice(store: RowStore, exchange: Exchange, names: Seq[str], parts: int) -> bool:
-    """Return whether two tasks wrote the same hash to the exchange, of a key or of a position with different rows.
+    """Return whether a hash occurs twice in what tasks wrote to the exchange (files that pass rows between tasks).
 
-    Each task wrote its hashes under one of `names`, divided into `parts` parts by hash.
+    The hashes are of keys, or of positions (`rows_by_place`). A position counts as twice only if its rows differ. Each
+    task wrote its hashes under one of `names`, divided into `parts` parts by hash.
     """
     if not names:
         return False

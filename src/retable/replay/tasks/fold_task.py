@@ -40,11 +40,17 @@ from retable.schema_history.history import Hold
 class FoldTask:
     """A task that folds the rows of some ranges of key hashes (`ranges`). Calling it returns the result.
 
-    `rows` reads the rows, and `facts` has what is needed to interpret them. `plain` says how rows are folded as
-    columns; if it is None, they are folded one by one. `finder` finds gold's rows; if it is None, gold is empty.
-    `others` reads other windows if some rows are late (not newer than gold), otherwise it is None. `met` has halves of
-    updates in two messages whose other half is in another range. `owed` are gold's debts before the run, for a table
-    without a key. Keys whose events are all below `since` stay as they are in gold; None means that there are none.
+    - `rows` reads the rows, and `facts` has what is needed to interpret them.
+    - `plain` says how rows are folded as columns. None: they are folded one by one.
+    - `finder` finds gold's rows. None: gold counts as empty.
+    - `others` reads other windows. They are needed if some rows are late (not newer than gold), or if an update has one
+      half in another window. Otherwise `others` is None.
+    - `met` has the halves of updates (updates in two messages) whose other half is in another range.
+    - `owed`, in a table without a key, is the number of deletes for which no insert had come before the run. It is None
+      in a run that lifts a hold, which counts all inserts and deletes again.
+    - `since` is the position of a hold that the run lifts. Keys whose events are all below it stay as they are in gold.
+      None: all keys are compared with gold.
+    - `carried` has the rows that existed at the last change of the primary key. None: no such change is replayed.
     """
 
     rows: RangeRows

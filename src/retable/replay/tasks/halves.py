@@ -76,8 +76,8 @@ class Met:
 
     Halves whose other half is in the key ranges of another task are in the exchange under `names`, with one part for
     each task. `alone` are the halves whose other half is not in this window, and `joined` are the other halves of
-    these from other windows. `waiting` are the halves without another half that gold's state records, by source epoch
-    and `hi` of their sequence.
+    these from other windows. `waiting` has the updates of which, by gold's state, one half was missing before this run.
+    Each is named by two parts of its sequence, which are the same in both halves: the source epoch and `hi`.
     """
 
     exchange: Exchange
@@ -116,11 +116,12 @@ def meet(
     shard: str | None,
     left: set[str],
 ) -> Met:
-    """Let tasks match the halves of updates in `rows`, and return the result.
+    """Let tasks match the halves of updates in `rows` (the rows of one window), and return the result.
 
-    `ranges` are the key ranges of each fold task. `plain` says which columns of rows are not read. Add the names under
-    which tasks wrote to the exchange to `left`, so that they can be removed. Raise NotParted if too many halves have
-    their other half in another window.
+    The result has no halves from other windows yet. `ranges` are the key ranges of each fold task. `plain` says which
+    columns of silver need not be read. `ordinals` are window numbers by name. If several source tables go into the gold
+    table, `shard` is the label of the rows' source table. Add the names under which tasks wrote to the exchange to
+    `left`, so that they can be removed. Raise NotParted if too many halves have no other half in this window.
     """
     without = not_read(plain)
     leaving = [_Leave(rows=rows, ranges=each, exchange=exchange, without=without) for each in ranges]

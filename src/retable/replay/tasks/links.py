@@ -36,10 +36,11 @@ class _Look:
 
 
 def with_links(store: RowStore, ranges: Seq[KeyRanges], windows: Iterable[tuple[Stretch, ...]]) -> list[KeyRanges]:
-    """Return the key ranges of the tasks without the keys that must be folded together, and one range with these keys.
+    """Take the keys that must be folded together out of the key ranges of the tasks, and add one range with these keys.
 
-    `windows` are the rows to search for such keys, each item in one window. If there are no such keys, return the
-    ranges as they are. Raise NotParted if there are too many of them for one task.
+    A change with a partial image that moves a row from one key to another links these two keys. `ranges` has the key
+    ranges of each task. `windows` are the rows of silver to search for such changes. Return the new list of ranges. If
+    there are no such keys, return the ranges as they are. Raise NotParted if there are too many of them for one task.
     """
     pieces = [piece for stretches in windows for piece in in_pieces(stretches, store.slots())]
     found = store.run([_Look(piece) for piece in pieces])

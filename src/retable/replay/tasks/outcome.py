@@ -18,13 +18,17 @@ Failure = NotParted | NotHere | EventsMissed | TableError
 
 @dataclass(slots=True, kw_only=True)
 class TaskOutcome:
-    """The result of a task, for the driver. `folded` has the counts of its events and its hold; `failure` is its error.
+    """The result of a task, for the driver. Its rows are in the exchange (files that pass rows between tasks).
 
-    `gone` (keys to delete) and `rows` (new rows) are names in the exchange, with the numbers of rows. `doubts` are
-    names in the exchange of hashes that must be compared with those of other tasks, by check. `edges` has the lowest
-    and highest deleted key. `debts` are deletes of rows that were never inserted, in a table without a key. `places`
-    are the Kafka partitions, each with a source epoch, from which the task read events of other windows. `stop` is the
-    first hold at a statement: a change of a type that loses part of a value, or of the key with which rows clash.
+    - `folded`: the counts of the events, and the hold if a row holds the table.
+    - `failure`: the error of the task; None if there is none.
+    - `gone` and `rows`: the keys to delete and the new rows. Each name in the exchange has the number of its rows.
+    - `doubts`: by check (`keys` or `places`), the name in the exchange of hashes to compare with those of other tasks.
+    - `debts`: in a table without a key, the number of deletes of rows that were never inserted.
+    - `edges`: a few rows with the lowest and the highest value of each key column in `gone`.
+    - `places`: the Kafka partitions, each with a source epoch, from which the task read events of other windows.
+    - `stop`: the first hold at a statement. Such a statement changes a type, and a value loses a part; or it changes
+      the primary key, and two rows have the same new key or a row has NULL in it.
     """
 
     folded: Folded = field(default_factory=Folded)
@@ -42,7 +46,10 @@ class TaskOutcome:
         return {*self.gone, *self.rows, *self.doubts.values()}
 
     def is_held_by(self, folded: Folded) -> bool:
-        """Return whether a row of `folded` holds the table. If so, take its hold, unless an earlier row holds it."""
+        """Return whether a row of `folded` holds the table.
+
+        If so, this result gets the hold of `folded`, unless it already has a hold of an earlier row.
+        """
         if folded.hold is None:
             return False
         by, before = folded.stopped_by, self.folded.stopped_by

@@ -48,7 +48,11 @@ class CarriedRows:
         return pa.concat_tables([self.exchange.get(name, part) for name in self.names])
 
     def add_to(self, outcome: TaskOutcome, rows: pa.Table, reader: TableReader) -> Folded:
-        """Return the `rows` as the states of their keys by `reader`. If two have one key, add a stop to `outcome`."""
+        """Return a fold result in which `rows`, which `read` returned, exist under their next key.
+
+        `reader` reads rows by this key. If two rows have the same next key, `outcome` gets a hold at the change of the
+        key, unless it has an earlier one.
+        """
         folded = Folded()
         try:
             carry(_carried(rows, reader), reader, folded)
@@ -61,8 +65,9 @@ class CarriedRows:
 class StageTask:
     """A task that folds the rows of a stage in some ranges of key hashes. Calling it returns the result.
 
-    `rows` are the rows of the stage with the number `stage`, and `carried` those that existed before it; None in the
-    first stage. In the result, `rows` are the rows that exist at its end.
+    A stage has the rows between two changes of the primary key; `stage` is its number, from 0. `rows` reads the rows of
+    the stage. `carried` has the rows that existed before the stage; None in the first stage. In the result, `rows`
+    names the rows that exist at the end of the stage, with their next key.
     """
 
     stage: int

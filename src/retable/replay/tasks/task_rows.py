@@ -58,7 +58,8 @@ def events_of(
 ) -> list[RowEvent]:
     """Return the rows of a task as events that are counted in this run.
 
-    The rows may lack the columns `keys` and `column_types`, if `plain.alike` has them.
+    The rows may lack the columns `keys` and `column_types`, if `plain.alike` has them. `ordinals` are window numbers by
+    name. If several source tables go into the gold table, `shard` is the label of the rows' source table.
     """
     return to_events(rows if plain is None or plain.alike is None else plain.alike.of(rows), ordinals, shard)
 

@@ -36,12 +36,15 @@ SHOWN, HIDDEN = "source_table", "_retable_source_table"
 
 
 def identify(name: TableName) -> str:
-    """Return the identity of a gold table that several source tables go into. `name` is their setting `to`."""
+    """Return the identity (ID) of a gold table that several source tables go into, such as `shop.orders@shards`.
+
+    `name` is the name of the gold table: the setting `to` of the source tables.
+    """
     return f"{name}@shards"
 
 
 def is_sharded(identity: str) -> bool:
-    """Return whether this is the identity of a gold table that several source tables (shards) go into."""
+    """Return whether several source tables (shards) go into the table with this identity (the ID of a table)."""
     return identity.endswith("@shards")
 
 
@@ -66,11 +69,12 @@ def join(name: TableName, histories: Iterable[TableHistory], shown: bool) -> Tab
 
 
 def together(one: Hold | None, other: Hold | None) -> Hold | None:
-    """Combine two holds of one table. None means no hold.
+    """Combine two holds of one table into one hold. None means no hold.
 
-    Return the hold with the lower position; a hold without a position counts as lowest. Positions in different source
-    partitions cannot be compared: then return a hold of the whole table, with the code of `one`. But if the code of
-    `other` is SHARDS_DIFFER, use this code, because such a hold ends by itself when the shards agree again.
+    Return the hold with the lower position. A hold without a position stops the whole table, so it counts as lowest.
+    Positions in different source partitions cannot be compared. In this case, return a hold of the whole table. Its
+    code is SHARDS_DIFFER if one of the two holds has this code, and else the code of `one`. A hold with the code
+    SHARDS_DIFFER needs no decision of a person: it ends when the shards have matching schemas again.
     """
     if one is None or other is None:
         return one or other
@@ -84,22 +88,32 @@ def together(one: Hold | None, other: Hold | None) -> Hold | None:
 
 
 def waits_no_more(hold: Hold | None, history: TableHistory) -> bool:
-    """Return whether `hold` was set because the shards were different, and `history` has no such hold any more."""
+    """Return whether a hold has ended because the shards (source tables) of the table have matching schemas again.
+
+    `hold` is the recorded hold of the gold table; None gives False. `history` is the joined history of its shards, from
+    the statements known now. The hold has ended if its code is SHARDS_DIFFER and the hold of `history` has another code
+    or is None.
+    """
     return (
         hold is not None and hold.code == SHARDS_DIFFER and (history.hold is None or history.hold.code != SHARDS_DIFFER)
     )
 
 
 def of_shard(event: RowEvent, label: str) -> RowEvent:
-    """Return the row event of the shard `label`. Its partition name (`part`) then contains the shard, too."""
+    """Return a copy of a row event that names its shard (source table): `label` is the name of the shard.
+
+    The field `part` of the copy also contains the name, as `shop.orders_7|0` for the source partition `0`.
+    """
     return event._replace(shard=label, part=join_part(label, event.part))
 
 
 def of_shards(decisions: tuple[Decision, ...], histories: Iterable[TableHistory]) -> tuple[Decision, ...]:
     """Convert people's decisions about a gold table with shards to decisions about its shards (source tables).
 
-    `histories` are those of the shards. If no shard has the name that a decision refers to, each shard that once had
-    this name gets the decision. Only one of these shards has a statement or row at the position of the decision.
+    `histories` are those of the shards. The field `part` of a decision names the shard, and this shard gets the
+    decision. A shard may have been renamed. So if no shard has this name, or if the decision is about a row, each shard
+    that once had the name gets the decision, too. This does no harm, because only one of these shards has a statement
+    or row at the position of the decision. Decisions about tables without shards are returned unchanged.
     """
     if not any(is_sharded(decision.identity) for decision in decisions):
         return decisions

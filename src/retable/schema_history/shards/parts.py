@@ -8,7 +8,10 @@ SHARD_ID = "shard"
 
 
 def join_part(shard: str, part: str | None) -> str:
-    """Return the partition name of a shard's rows: the shard, `|`, and the source partition, as in `shop.orders_7|`."""
+    """Return the partition name of a shard's rows: the shard, `|`, and the source partition, as `shop.orders_7|0`.
+
+    `part` is the source partition. If it is None, the name ends with `|`.
+    """
     return f"{shard}{_BETWEEN}{part or ''}"
 
 
@@ -23,9 +26,10 @@ def source_part(part: str | None) -> str | None:
 
 
 def follows(part: str | None, sequence: Sequence, before: str | None, than: Sequence) -> bool:
-    """Return whether the positions of two rows can be compared: (`part`, `sequence`) and (`before`, `than`).
+    """Return whether it can be known which of two rows is later in the source.
 
-    They can if both are in the same partition, because sequences are ordered there. They also can if their source
-    epochs are different: each position of a higher source epoch is later than all positions of a lower one.
+    The first row has the partition `part` and the sequence `sequence`. The second row has the partition `before` and
+    the sequence `than`. The order is known if both rows are in the same partition, because sequences are ordered there.
+    It is also known if their source epochs are different, because a row of a higher source epoch is always later.
     """
     return part == before or sequence.epoch != than.epoch

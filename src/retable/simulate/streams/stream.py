@@ -41,6 +41,9 @@ class Stream:
 
 
 def row_key(change: RowChange, row: Row) -> str:
-    """Return the message key of a row: the table's name, and the values of the row's key or the hidden row id."""
+    """Return the message key of a changed row: the table's name, and the row's key values or its hidden row id.
+
+    `row` is the before or after image of the change. The key values are read from it.
+    """
     places = [[column.name for column in change.columns].index(key) for key in change.keys]
     return f"{change.table}/{[row[place] for place in places] if places else change.row_id}"

@@ -28,7 +28,9 @@ _LENGTHS = re.compile(r"\s*\([^()]*\)\s*")
 
 
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
-    """Return the gold type, or None if the type is unknown. `has_lengths` has no effect in Oracle.
+    """Return the gold type, or None if the type is unknown.
+
+    `has_lengths` says whether the messages write types with their lengths. It has no effect in Oracle.
 
     NUMBER without a precision becomes a string, because its numbers may have too many digits for a decimal of Iceberg.
     So do FLOAT, REAL and DOUBLE PRECISION: Oracle stores them as decimal numbers, and a double would round them. A DATE

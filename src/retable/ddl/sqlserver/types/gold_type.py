@@ -30,8 +30,8 @@ _PLAIN: dict[str, GoldType] = {
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
     """Return the gold type. Return None for an unknown type, and for sql_variant, whose values have many types.
 
-    If `has_lengths` is False, a decimal without lengths is a string. TIMESTAMP is not a time: it is the old name of
-    ROWVERSION.
+    `has_lengths` is False if the messages write types without their lengths. A decimal may then have any number of
+    digits, so it becomes a string. TIMESTAMP is not a time: it is the old name of ROWVERSION.
     """
     text = read_type_text(source_type.replace("[", "").replace("]", ""))
     name = text.name.removeprefix("sys.").removesuffix(" identity")
