@@ -1,4 +1,4 @@
-"""Check, for each change of a column's type, that the new type holds the values of all existing rows exactly."""
+"""Check, for each change of a column's type, that it is known what the source made of the values of all rows."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
