@@ -61,7 +61,7 @@ class GoldMetadata:
 
     @property
     def state(self) -> GoldState | None:
-        """The state of the table, or None if Retable did not create the table."""
+        """What Retable recorded of the table in its properties; None if Retable did not create the table."""
         return state_of(self._metadata)
 
     def _own_properties(self) -> dict[str, str]:

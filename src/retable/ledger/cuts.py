@@ -70,9 +70,9 @@ class Cuts:
     def pruned(self, count: int) -> list[tuple[CutRow, CutRow]]:
         """Return the rows that the cuts of the last `count` windows need, as pairs: before and after pruning.
 
-        Pruning removes the cuts of all older windows. But an older cut may have the newest row of a table that has not
-        changed since. Such a row moves to the first of the last `count` windows. There it gets the revision -1, so that
-        it comes before the rows that this window already has.
+        Pruning removes the cuts of all older windows. But the newest `CutRow` of a gold table that has not changed
+        since may be in an older cut. It moves to the first of the last `count` windows. There it gets the revision -1,
+        so that it comes before the rows that this window already has.
         """
         first = "".join(self.windows[-count:][:1])
         older = partial(replace, window=first, revision=-1)

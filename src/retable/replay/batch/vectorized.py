@@ -246,10 +246,11 @@ class _Entries:
     def undecided(self, left_out: Flags, moved: Flags) -> Hashes:
         """Return the hashes of keys whose last state cannot be decided from these entries.
 
-        `moved` are the rows that moved to their key from another key. Entries in `left_out` are skipped. The cases are:
+        An update of a key has two entries: its row leaves the old key, and comes to the new one. `moved` are such rows.
+        Entries in `left_out` are skipped. The cases are:
 
         - One row comes to the key, and another row leaves it for another key at the same sequence.
-        - A row moves to the key, and the next row of the key leaves it.
+        - A row moves to the key, and next a row leaves it: this may be the moved row, or the one that was there before.
         - The only entry of the key is a row that leaves it. Only gold shows which row has the key.
         - The rows of the key come from several partitions, whose sequences do not compare.
         """
