@@ -27,14 +27,19 @@ def half(place: int, op: str, **image: int) -> RawMessage:
     return msgspec.structs.replace(streamx(TYPES, keys=["id"], **facts), offset=2 * place + (side == "after"))
 
 
-def both_ways(rows: int, start: Callable[[], World], then: Callable[[World], None], alone: bool = True) -> list[World]:
-    """Replay `then` after `start`: in one process, and by tasks of so many rows. If `alone`, only tasks fold rows."""
+def both_ways(
+    rows: int, start: Callable[[], World], then: Callable[[World], None], alone: bool = True, ranges: int = 1
+) -> list[World]:
+    """Replay `then` after `start`: in one process, and by tasks of so many ranges of so many rows.
+
+    If `alone`, only tasks fold rows.
+    """
     found = []
     for by_tasks in (False, True):
         world = start()
         with pytest.MonkeyPatch.context() as patch:
             if by_tasks:
-                in_tasks(patch, rows)
+                in_tasks(patch, rows, ranges)
             if by_tasks and alone:
                 patch.setattr(TableReplay, "one_by_one", lambda *_: pytest.fail("rows became events"))
                 patch.setattr(Deciding, "_decide", lambda *_: pytest.fail("rows were folded in the driver"))
@@ -212,15 +217,15 @@ def rekeyed(world: World, *more: RawMessage) -> None:
     world.replay(world.deliver([*more, ddl(20, REKEYED), keyed(30, 7, 40, 7, "k"), moved]))
 
 
-@pytest.mark.parametrize("rows", [1, 2])
-def test_a_table_takes_another_key_by_tasks(rows: int) -> None:
+@pytest.mark.parametrize(("rows", "ranges"), [(1, 1), (1, 4), (2, 1)])
+def test_a_table_takes_another_key_by_tasks(rows: int, ranges: int) -> None:
     def then(world: World) -> None:
         gone = change(12, PAIR, None, before={"id": 2, "k": 2, "v": 2})
         left = keyed(13, 9, 1, 5, before={"id": 1, "k": 1, "v": 1})
         again = keyed(33, 9, 1, 6, "k", before={"id": 9, "k": 1, "v": 5})
         rekeyed(world, gone, left, again)
 
-    one, other = both_ways(rows, pairs(3, 1, 2, 0), then)
+    one, other = both_ways(rows, pairs(3, 1, 2, 0), then, ranges=ranges)
     assert_alike(one, other)
     table = other.gold()["gold_shop.t"]
     assert table.hold is None
