@@ -51,8 +51,8 @@ def who_answered(answer: dict[str, Any] | None) -> Person:
 def check_two(settings: "Settings", first: Person, second: Person, task: str) -> None:
     """Raise AirflowFailException if a second person must agree, and `first` and `second` are not two known persons.
 
-    The setting `second_person` requires this. `task` is the ID of the task that asks the second person again when it is
-    cleared.
+    A second person must agree if the setting `second_person` is true. `task` is the ID of the task that asked the
+    second person. If both are the same person, the error says to clear this task, so that it asks again.
     """
     if not settings.airflow.second_person:
         return

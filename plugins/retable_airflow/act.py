@@ -20,8 +20,9 @@ The job starts through the setting `spark_door` of this source, or of the first 
 class ActOperator(BaseOperator):
     """Runs a Spark job that is not a stage of a window: `job` is `upkeep`, or `command` for a command of `retable`.
 
-    `words` returns the job's source and arguments. The result of the task is the result of `report`, which reads the
-    lake after the job. The job's own output is not used, because a cluster does not return it.
+    `words` returns the name of the job's source, and the job's arguments. If the name is empty, the first source of the
+    settings is used. After the job, the task calls `report` with the lake, and returns its result. The job's own output
+    is not used, because a cluster does not return it.
     """
 
     def __init__(

@@ -45,8 +45,10 @@ _GIVEN = {
 class Alert:
     """An alert about late tables, for a notifier. In the templates of notifiers it is the variable `alert`.
 
-    `event` says whether the tables became late, recovered, or lost their SLA. `names` are the late tables or sources,
-    `late_seconds` the time since they should have been complete, and `why` the reason with the next step.
+    `event` says what happened to the tables: they became `late`, `recovered`, or lost their SLA (`unwatched`).
+    `incident` is the ID of the incident (one cause that makes tables late), and `cause` the kind of the cause. `names`
+    are the late tables or sources. `late_seconds` is the time since they should have been complete. `why` is the reason
+    together with what to do; `next_step` is only what to do. `link` is the address of the source's DAG in Airflow.
     """
 
     event: "Event"
@@ -101,7 +103,7 @@ class _Claim:
 
 
 def watch(settings: Reference | None, source: str | None = None, now: datetime | None = None) -> list[Alert]:
-    """Check the SLAs of all sources, or of the source `source`. Send the alerts that are due, and return them.
+    """Check the SLAs of all sources, or of the source `source`. Send the alerts that are due, and return the sent ones.
 
     An alert is due when a table becomes late, is complete again, or loses its SLA while it is late. If a notifier
     fails, its error is in the log, and the next check sends the alert again. `now` is the time of the check; None means

@@ -79,7 +79,11 @@ def form(sources: list[str], offers: Offers) -> dict[str, Any]:
 
 
 def offers_of(settings: Reference) -> Offers:
-    """Return what the form can offer, from the Airflow variable. It is empty until the first run of `watch_holds`."""
+    """Return what the form can offer, from the Airflow variable `retable_offers`.
+
+    The result has no tables and no sources if the first run of `watch_holds` has not written the variable yet, or if
+    the variable cannot be read.
+    """
     try:
         return Offers(**_read().get(str(settings), {}))
     except Exception:  # noqa: BLE001  # without its database, Airflow must still be able to parse the DAG file
@@ -88,7 +92,7 @@ def offers_of(settings: Reference) -> Offers:
 
 
 def write_offers(settings: Reference) -> None:
-    """Read what the form can offer from the lake, and write it into the Airflow variable if it has changed."""
+    """Read from the lake what the form can offer. Write it into the variable `retable_offers` if it has changed."""
     from retable.gold.read import gold_states, is_retired
     from retable.ledger.windows.recording import read_ordinals
     from retable.model.window import window_start

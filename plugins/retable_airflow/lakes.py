@@ -23,9 +23,10 @@ _VARIABLE = "var:"
 
 
 def reference_of(settings: Reference | None) -> Reference:
-    """Return where the settings are: `settings`, or if it is None $RETABLE_SETTINGS, or else `retable.toml`.
+    """Return where the settings are, with an absolute path.
 
-    A path becomes absolute.
+    This is `settings`. If it is None, it is the environment variable RETABLE_SETTINGS. If this is not set, it is
+    `retable.toml` in the working directory. `s3://…` and `var:NAME` are returned unchanged.
     """
     named = settings or os.environ.get("RETABLE_SETTINGS") or "retable.toml"
     return str(named) if _is_remote(named) else Path(named).absolute()

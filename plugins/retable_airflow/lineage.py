@@ -19,8 +19,9 @@ def lineage_of(
 ) -> "OperatorLineage[Any, Any]":
     """Return the datasets that these stages of a source read and write, for OpenLineage.
 
-    Gold tables are included only if `window` is given: those that the replay of this window changed. A dataset that one
-    of the stages writes is not an input.
+    Gold tables are included only if `window` is given and `replay` is one of the stages. They are the tables that the
+    replay of this window changed. A dataset that one of the stages writes is not an input. For example, bronze is only
+    an output of `land` and `decode` together, although `decode` reads it.
     """
     loaded = settings_of(settings)
     inputs, outputs = [], []

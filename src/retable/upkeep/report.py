@@ -15,11 +15,13 @@ from retable.upkeep.inspection import TablePlace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepResult:
-    """What upkeep did with a table. All counts are by name.
+    """What upkeep did with a table.
 
-    `before` and `after` describe the size of the table, such as its number of files. `done` describes the work. If
-    upkeep skipped the table, `left` is the reason; else it is None. `notes` say which old windows or rows retention
-    could not drop, and why. `is_damaged` is True if upkeep skipped the table because a file cannot be read.
+    `before` and `after` are the sizes of the table before and after upkeep, such as `{"files": 12, "rows": 500}`.
+    `done` has the work: how many files and manifests were replaced, and how many snapshots, orphans, windows and rows
+    were removed. The three dicts are empty if upkeep skipped the table. Then `left` is the reason; else it is None.
+    `notes` say which old windows or rows retention could not drop, and why. `is_damaged` is True if upkeep skipped the
+    table because a file cannot be read.
     """
 
     table: str
@@ -60,9 +62,10 @@ def record_kept(lake: Lake, kept: UpkeepResult, run_id: str, now: datetime) -> N
 def record_cut(lake: Lake, place: TablePlace, before: int | None, now: datetime) -> None:
     """Record the present snapshot of a compacted gold table in the newest consistent cut, as a new revision of the cut.
 
-    Otherwise the newest cut would name the snapshot with the old files until the table changes again. `before` is the
-    ID of the snapshot before the compaction. If the newest cut has another snapshot of the table, nothing is recorded:
-    a replay has changed the table, but died before it recorded its cut. It records the cut when it runs again.
+    Without this, the newest cut would keep the snapshot with the old files until the table changes again. `before` is
+    the ID of the table's snapshot before the compaction. If the newest cut has a snapshot other than `before`, nothing
+    is recorded. In this case, a replay has changed the table, but died before it recorded its cut. The repeated replay
+    records the cut. Nothing is recorded either if no cut has the table.
     """
     if place.source is None:
         return

@@ -89,7 +89,8 @@ def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool,
     `state` is the state of the gold table, and `history` has the schema changes of its source table. Old rows stay, for
     example, if the table is held or has no key, or if its key changed. A changed key is no reason if the settings name
     the key (`is_keyed_by_settings`), because all rows are then read with this key. `shares_a_name` is True if another
-    table of the source had the same name at some time. That is also a reason.
+    table of the source had the same name at some time. Then the old rows stay, too: silver has the rows of both tables
+    under this name.
     """
     if state.hold is not None:
         return Stay("the table is held, and needs these rows when the hold is released")
@@ -125,10 +126,11 @@ def settled_through(windows: Sequence[WindowFacts], is_settled: Mapping[str, boo
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The table to which the rows with some table name belong. `gold` and `state` are None if it is not in gold.
+    """The table to which the rows with a certain source table name belong.
 
-    `identity` is the ID of the table. `stay` is the reason why its old rows must stay in silver; None if they may be
-    dropped.
+    `identity` is an ID of the table that a rename does not change. `gold` is the name of the gold table, and `state`
+    its state. Both are None if the table is not in gold. `stay` is the reason why the table's old rows must stay in
+    silver; None if they may be dropped.
     """
 
     identity: str
@@ -142,9 +144,9 @@ def owners_of(
 ) -> dict[TableName, Owner]:
     """Return, by table name, the table to which rows with this name belong. The names come from the histories.
 
-    `histories` are the schema histories of all tables of a source. `states` are the states of gold tables, by gold
-    name. `settings` say which tables have their key from the settings. If several tables had a name at different times,
-    the result has only one of them, and its old rows must stay.
+    `histories` are the schema histories of all tables of a source. A table that was renamed has several names.
+    `states` are the states of gold tables, by gold name. From `settings`, only the table setting `keys` is used. If
+    several tables had a name at different times, the result has only one of them, and its old rows must stay.
     """
     known = {history.identity: history for history in histories}
     golds = {state.identity: name for name, state in states.items()}
@@ -184,8 +186,8 @@ def plan_floors(
 
     `windows` has pairs for the windows to drop: the name of the window, and the greatest sequences of its rows by table
     name (`Extent`). `known` has the table of each name. The rows of a name that is not in `known` stay. The rows of a
-    table also stay if one of them is beyond the high-water mark of its gold table. `through` is the number of the last
-    window up to which all windows are replayed.
+    table also stay if one of them has a greater sequence than the high-water mark of its gold table. `through` is the
+    number of the last window up to which all windows are replayed. The new floors record this number.
     """
     stays = {name: owner.stay for name, owner in known.items() if owner.stay is not None}
     goes: dict[str, list[Extent]] = defaultdict(list)

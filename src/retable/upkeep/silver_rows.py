@@ -32,7 +32,8 @@ class Extent:
 def extents(rows: pa.Table) -> dict[TableName, Extent]:
     """Return the extent of the rows of each table: their greatest sequences, and whether some are partial images.
 
-    `rows` are row changes of silver, with the columns that `READ` names. A row that names no table is skipped.
+    `rows` are row changes of silver. They need only the columns in the constant `READ`. A row without a database or
+    table name is skipped.
     """
     columns = {name: rows[name] for name in (*NAME, "part")}
     columns |= {name: pc.struct_field(rows["sequence"], name) for name in _PLACE}

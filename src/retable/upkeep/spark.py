@@ -130,8 +130,9 @@ class Keeper:
     def keep(self, place: TablePlace) -> UpkeepResult:
         """Do the upkeep that one table needs. Return the result, which also says if the table was skipped, and why.
 
-        A table is skipped if another run uses it or committed first, or if one of its files is damaged. It is also
-        skipped if its folder may be in use by another lake or by a newer catalog.
+        A table is skipped if another run has leased (reserved) it, or commits to it at the same time. A table with a
+        damaged file is skipped, too. So is a table whose folder another lake or a newer catalog may use, because upkeep
+        removes files in this folder.
         """
         began, now = perf_counter(), self._clock()
         source = place.source or ""

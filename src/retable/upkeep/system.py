@@ -105,9 +105,11 @@ def rewrite_ops(lake: Lake, name: str, thin: Callable[[pa.Table], pa.Table] | No
 
 
 def prune_cuts(lake: Lake, keep: int, run_id: str) -> int:
-    """Drop the rows of `ops.cuts` that the cuts of the last `keep` windows do not need. Return how many were dropped.
+    """Drop the consistent cuts before the last `keep` windows from `ops.cuts`. Return how many rows were dropped.
 
-    If fewer than 1,000 rows of a source could be dropped, they stay, because each removal rewrites files.
+    A cut has rows only for the tables that changed in its window. So the newest older row of a table is kept if the
+    table has not changed since. It moves to the first of the last `keep` windows. If fewer than 1,000 rows of a source
+    could be dropped, they stay, because each removal rewrites files.
     """
 
     def needed(rows: pa.Table) -> pa.Table:

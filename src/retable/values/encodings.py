@@ -49,7 +49,7 @@ class Exact(Struct, frozen=True):
 
 
 class Real(Struct, frozen=True):
-    """A binary floating-point number of `width` bits, as decimal digits that identify it.
+    """A binary floating-point number of `width` bits, as decimal digits: it is the number nearest to these digits.
 
     If `named` is True, the words NaN, Infinity and -Infinity may occur, which JSON does not have as numbers.
     """
@@ -118,7 +118,10 @@ class Octets(Struct, frozen=True):
 
 
 class Base64(Struct, frozen=True):
-    """Bytes in standard base64 with padding. Zero bytes are added up to `length` bytes, none if `length` is None."""
+    """Bytes in standard base64 with padding. Messages may leave out zero bytes at the end of a value.
+
+    Retable adds zero bytes until the value has `length` bytes. If `length` is None, it adds none.
+    """
 
     length: int | None
 
@@ -149,7 +152,10 @@ class EpochMillis(Struct, frozen=True):
 
 
 class EpochMicros(Struct, frozen=True):
-    """A point in time as microseconds since 1970-01-01 in UTC."""
+    """A point in time as microseconds since 1970-01-01 in UTC.
+
+    For the gold types `timestamp`, `date` and `string`, it becomes the local time in the setting `time_zone`.
+    """
 
 
 class EpochClock(Struct, frozen=True):

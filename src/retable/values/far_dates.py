@@ -39,8 +39,9 @@ It returns None for a date that gold can hold, and for invalid text.
 def with_far_dates(convert: Convert, show: Show, gold: GoldType, rules: ValueRules) -> Convert:
     """Return a converter that also accepts far dates (years before 1 or after 9999, infinity).
 
-    It calls `show`, which recognizes far dates, only after `convert` failed. A far date becomes text if the gold type
-    is `string`, or null if the setting `far_date` is `null`. Otherwise the converter raises ValueError.
+    It first calls `convert`, the converter for other dates. If `convert` raises ValueError, it calls `show`, which
+    returns the text of a far date, or None for all other values. A far date becomes this text if the type `gold` is
+    `string`. Else it becomes null if the setting `far_date` is `null`, and otherwise the converter raises ValueError.
     """
 
     def read(text: str) -> Value:

@@ -161,7 +161,11 @@ def fit_decimal(precision: int, scale: int) -> Callable[[int | Decimal], Decimal
 
 
 def fit_double(number: int | Decimal) -> float:
-    """Return the double nearest to a number, such as 0.1. Raise ValueError if its shortest text is another number."""
+    """Return the double nearest to a number. Raise ValueError if the number has more digits than a double can hold.
+
+    The shortest decimal text of the double must be the same number. So 0.1 is accepted, but 0.1234567890123456789 is
+    not: its nearest double is 0.12345678901234568.
+    """
     nearest = float(number)
     if Decimal(repr(nearest)) != number:
         raise ValueError("the number has more digits than the type can hold")
@@ -169,7 +173,11 @@ def fit_double(number: int | Decimal) -> float:
 
 
 def fit_float(number: int | Decimal) -> float:
-    """Return the 32-bit float nearest to a number. Raise ValueError if its shortest text is another number."""
+    """Return the 32-bit float nearest to a number. Raise ValueError if the number has more digits than it can hold.
+
+    The shortest decimal text of the float must be the same number. So 0.1 is accepted, but 0.123456789 is not: its
+    nearest float is 0.12345679.
+    """
     nearest = as_float(float(number))
     if Decimal(float_text(nearest)) != number:
         raise ValueError("the number has more digits than the type can hold")

@@ -60,7 +60,8 @@ _TRUTHS = {"true": True, "True": True, "1": True, "false": False, "False": False
 def text_converter(encoding: TextForm, gold: GoldType, rules: ValueRules) -> Convert:
     """Return the function that converts texts, labels and bytes in `encoding` to values of the type `gold`.
 
-    If `gold` is not a text type, the text is parsed: for a number, for example, as decimal digits.
+    If `encoding` is a text and `gold` is a number, a boolean, a date or a time, the text is parsed. For example, the
+    text `12.5` becomes a number in a `decimal(5,1)`.
     """
     match encoding:
         case Text():

@@ -78,9 +78,8 @@ def wall_clock_of(zone: ZoneInfo) -> Callable[[int], int]:
 
 
 def read_epoch_millis(text: str) -> int:
-    """Return a point in time, which the text has as a number of milliseconds, in microseconds.
+    """Return the microseconds since 1970-01-01 in UTC of a text that is a number of milliseconds since then.
 
-    Both numbers count from 1970-01-01 in UTC.
     A time outside the years 1 to 9999 raises ValueError.
     """
     return _of_a_year(read_whole(text) * 1000)
@@ -151,7 +150,10 @@ def _whole_micros(nanos: int) -> int:
 
 
 def clock_text(micros: int) -> str:
-    """Return microseconds since 1970-01-01T00:00:00 as text, `YYYY-MM-DD HH:MM:SS[.fff[fff]]`."""
+    """Return microseconds since 1970-01-01T00:00:00 as text, `YYYY-MM-DD HH:MM:SS[.fff[fff]]`.
+
+    The second has three fractional digits if they are exact, or else six. A whole second has none.
+    """
     text = (_EPOCH + micros * _MICROSECOND).isoformat(" ", "microseconds")
     return text.removesuffix("000").removesuffix(".000")
 

@@ -26,9 +26,10 @@ MOST_SAMPLES = 5
 class Sample:
     """A row that differs between the left and the right set of rows, as an example for the user.
 
-    If both sets have a row with this key, `left` and `right` are its values in the columns that differ. If only one set
-    has the key, the field of this set has the values of all columns, and the field of the other set is None. Values are
-    formatted as in `retable rows`.
+    `key` has the values of the key columns by name; it is empty if whole rows are compared. If both sets have a row
+    with this key, `left` and `right` are its values in the columns that differ. If only one set has the row, the field
+    of this set has the values of all columns, and the field of the other set is None. Values are formatted as in
+    `retable rows`.
     """
 
     key: dict[str, object]

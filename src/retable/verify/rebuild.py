@@ -44,8 +44,9 @@ class SourceHistory:
 
     `statements` are the DDL statements of the source, each with its window. `ordinals` are window numbers by name.
     `replayed` are the windows that gold should have. `known` are tables that no statement created, each with the
-    position of its first row. If retention dropped messages from bronze, `floor` says up to which positions messages of
-    the table may be missing, and `remembered` are gold's undeclared columns (columns that only rows show).
+    position of its first row. `floor` and `remembered` are set only if retention dropped messages from bronze. `floor`
+    says up to which positions messages of the table may be missing. `remembered` are gold's undeclared columns (columns
+    that only rows show), because the rows that showed them may be missing.
     """
 
     rules: SourceRules
