@@ -264,3 +264,43 @@ def test_a_rebuild_goes_through_all_keys_by_tasks(changes: list[str], rows: int)
     assert_alike(one, other)
     table = other.gold()["gold_shop.t"]
     assert (table.hold, len(table.rows)) == (None, 4 + (len(changes) > 1))
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_updates_in_two_messages_below_a_change_of_the_key_come_to_the_same(rows: int) -> None:
+    def start() -> World:
+        world = World(make_settings("streamx_json"))
+        inserts = [change(2 + at, TYPES, {"id": at, "v": 10 + at}) for at in range(6)]
+        world.replay(world.deliver([ddl(1, "create table t (id int primary key, v int)"), *inserts]))
+        return world
+
+    def then(world: World) -> None:
+        moves = [(10 + at, at, 90 - at) for at in range(5)]
+        halves = [
+            message
+            for place, old, new in moves
+            for message in (
+                half(place, "UPDATE_BEFOR", id=old, v=10 + old),
+                half(place, "UPDATE_AFTER", id=new, v=10 + old),
+            )
+        ]
+        statement = ddl(20, "alter table t drop primary key, add primary key (v)")
+        world.replay(world.deliver([*halves, statement, change(30, TYPES, {"id": 50, "v": 50}, key="v")]))
+
+    one, other = both_ways(rows, start, then, alone=False)
+    assert_alike(one, other)
+    table = other.gold()["gold_shop.t"]
+    assert (table.hold, len(table.rows)) == (None, 7)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("most", [9, 500])
+def test_a_narrower_type_and_another_key_come_to_the_same(most: int, rows: int) -> None:
+    def then(world: World) -> None:
+        narrower = ddl(20, "alter table t modify v decimal(4,2)")
+        world.replay(world.deliver([keyed(19, 8, 8, most), narrower, ddl(22, REKEYED), keyed(30, 7, 40, 7, "k")]))
+        world.rebuild("gold_shop.t")
+
+    one, other = both_ways(rows, pairs(3, 1, 2, 0), then, alone=False)
+    assert_alike(one, other)
+    assert (other.gold()["gold_shop.t"].hold is None) == (most == 9)

@@ -12,7 +12,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Interrupted(BaseException):
     """Raised when a signal, such as SIGTERM, asks the process to end. `number` is the number of the signal.
 
-    This is a BaseException, so `except Exception` does not catch it.
+    It is no subclass of Exception, so that handlers of ordinary errors do not catch it.
     """
 
     def __init__(self, number: int) -> None:
