@@ -11,6 +11,8 @@ TABLE = "t"
 Spell = Callable[[int, int], str]
 """A function that takes the key and the version of a row and returns the key as the message writes it."""
 
+_AT_ONCE = 10_000
+"""So many rows are made at a time. The numbers of a row take 1 kB."""
 _NOW_MS = 1_772_323_200_000
 _STAMP = f'{{"eventTime":{_NOW_MS},"systemTime":{_NOW_MS + 900},"checkpointTime":{_NOW_MS}}}'
 _SQL = {"whole": "BIGINT", "text": "VARCHAR(64)", "decimal": "DECIMAL(12,2)"}
@@ -40,18 +42,22 @@ def images(
     If `quoted` is true, numbers are JSON texts. Columns from number `fixed` on have the same value in every version. If
     `spelling` is given, `spell` gets its numbers instead of the versions.
     """
-    made = [numbers(at, ids, versions if at < fixed else 0 * versions).tolist() for at in range(1, columns)]
-    spelled = list(map(spell, ids.tolist(), (versions if spelling is None else spelling).tolist()))
+    said = versions if spelling is None else spelling
     parts = [_template(column, quoted) for column in range(1, columns)]
     text = f'{{"id":{_quoted("%s", quoted)},{",".join(parts)}}}'
-    for version, key, *cells in zip(versions.tolist(), spelled, *made, strict=True):
-        if version == GONE:
-            yield ""
-            continue
-        flat: list[object] = [key]
-        for column, cell in enumerate(cells, 1):
-            flat += (cell // 100, cell % 100) if kind(column) == "decimal" else (cell,)
-        yield text % tuple(flat)
+    for start in range(0, len(ids), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        rows = versions[some]
+        made = [numbers(at, ids[some], rows if at < fixed else 0 * rows).tolist() for at in range(1, columns)]
+        spelled = map(spell, ids[some].tolist(), said[some].tolist())
+        for version, key, *cells in zip(rows.tolist(), spelled, *made, strict=True):
+            if version == GONE:
+                yield ""
+                continue
+            flat: list[object] = [key]
+            for column, cell in enumerate(cells, 1):
+                flat += (cell // 100, cell % 100) if kind(column) == "decimal" else (cell,)
+            yield text % tuple(flat)
 
 
 def _template(column: int, quoted: bool) -> str:
