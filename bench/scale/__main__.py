@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from time import perf_counter
 
@@ -26,6 +26,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
+import zstandard
 
 from bench.replay.feed import FIRST, HOUR, NOW, start_spark
 from bench.replay.measure import note, processor_seconds, say, show, watched
@@ -104,19 +105,17 @@ def prepare(folder: Path, of: str, rows: int) -> None:
 
 
 def write_messages(folder: Path, window: Window, hour: str, offsets: Iterator[int]) -> None:
-    """Write the messages of a window as files whose names contain its hour, as `2026-03-01T05`."""
+    """Write the messages of a window as packed files whose names contain its hour, as `2026-03-01T05`."""
     folder.mkdir(parents=True, exist_ok=True)
-    file, encode = None, msgspec.json.Encoder().encode
-    for number, message in enumerate(window()):
-        if number % _ROWS_A_FILE == 0:
-            if file is not None:
-                file.close()
-            file = (folder / f"{hour}-{number // _ROWS_A_FILE}.jsonl").open("wb")
-        record = {"topic": _SOURCE, "partition": message.partition, "offset": next(offsets), "timestamp": _STAMP_MS}
-        assert file is not None
-        file.write(encode({**record, "key": message.key, "value": message.value}) + b"\n")
-    if file is not None:
-        file.close()
+    encode, messages = msgspec.json.Encoder().encode, window()
+    for number in count():
+        if not (some := list(islice(messages, _ROWS_A_FILE))):
+            return
+        with zstandard.open(folder / f"{hour}-{number}.jsonl.zst", "wb") as file:
+            for message in some:
+                at = {"topic": _SOURCE, "partition": message.partition, "offset": next(offsets)}
+                record = {**at, "timestamp": _STAMP_MS, "key": message.key, "value": message.value}
+                file.write(encode(record) + b"\n")
 
 
 # --- measuring ---------------------------------------------------------------------------------------------------
