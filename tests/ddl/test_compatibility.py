@@ -27,6 +27,15 @@ from retable.ddl.registry import keeps_values
         ("int", "varchar(20)"),
         ("bigint unsigned", "decimal(22,2)"),
         ("date", "datetime(3)"),
+        ("varchar(63)", "tinytext"),
+        ("varchar(16383)", "text"),
+        ("text(63)", "tinytext"),
+        ("text(64)", "text"),
+        ("varchar(200)", "text(800)"),
+        ("tinyblob", "varbinary(255)"),
+        ("blob(255)", "tinyblob"),
+        ("enum('a','bcd')", "varchar(3)"),
+        ("set('a','bcd')", "char(5)"),
         (None, "int"),
     ],
 )
@@ -56,6 +65,19 @@ def test_a_change_that_keeps_every_value(old: str | None, new: str) -> None:
         ("int", "decimal(12,0) unsigned"),
         ("int", "decimal(12,0) zerofill"),
         ("date", "time"),
+        # A text type counts bytes, of which a character has up to four.
+        ("varchar(255)", "tinytext"),
+        ("varchar(16384)", "text"),
+        ("char(64)", "tinytext"),
+        # The server makes the smallest type that holds so many characters: TINYTEXT, unless they have several bytes.
+        ("varchar(100)", "text(100)"),
+        ("text(100)", "tinytext"),
+        ("text", "text(255)"),
+        ("blob", "blob(255)"),
+        ("blob(256)", "tinyblob"),
+        ("enum('a','bcd')", "varchar(2)"),
+        ("set('a','bcd')", "varchar(4)"),
+        ("enum('ä')", "binary(1)"),
     ],
 )
 def test_a_change_that_may_cut_a_value(old: str, new: str) -> None:

@@ -17,6 +17,8 @@ _KNOWN = frozenset(
     }
 )
 _BINARY = ("blob", "binary")
+_CHARACTER_BYTES = 4
+"""The bytes of the longest character, of the character set utf8mb4."""
 
 
 def keeps_values(old: str, new: str) -> bool:
@@ -37,16 +39,24 @@ def keeps_values(old: str, new: str) -> bool:
     if kind == "date" and new_kind == "datetime":
         return True
     if kind in ("enum", "set"):
-        return _keeps_labels(kind, labels(arguments), labels(new_arguments)) if new_kind == kind else _is_text(new_kind)
+        told = labels(arguments)
+        if new_kind == kind:
+            return _keeps_labels(kind, told, labels(new_arguments))
+        longest = len(",".join(told)) if kind == "set" else max(map(len, told), default=0)
+        return _is_text(new_kind) and _holds_characters(new_kind, new_arguments, longest)
     if kind == new_kind and kind in ("datetime", "timestamp", "time", "bit", "binary"):
         default = {"bit": 1, "binary": 1}.get(kind, 0)
         size, new_size = _number(arguments, default), _number(new_arguments, default)
         return size == new_size if kind == "binary" else size <= new_size
     if _is_text(kind) and _is_text(new_kind):
         # CHAR does not keep trailing blanks.
-        return (new_kind != "char" or kind == "char") and capacity(kind, arguments) <= capacity(new_kind, new_arguments)
+        if kind.endswith("char"):
+            fits = _holds_characters(new_kind, new_arguments, capacity(kind, arguments))
+        else:
+            fits = _most_bytes(kind, arguments) <= capacity(new_kind, new_arguments)
+        return fits and (new_kind != "char" or kind == "char")
     if kind.endswith(_BINARY) and new_kind.endswith(_BINARY) and "binary" not in (kind, new_kind):
-        return capacity(kind, arguments) <= capacity(new_kind, new_arguments)
+        return _most_bytes(kind, arguments) <= capacity(new_kind, new_arguments)
     if kind in ("float", "double") and new_kind in ("float", "double"):
         signed = "unsigned" in options or "unsigned" not in new_options
         return signed and (not new_arguments or arguments == new_arguments)
@@ -108,15 +118,29 @@ def _holds_digits(kind: str, arguments: str) -> bool:
     return capacity(kind, arguments) >= 20
 
 
+def _holds_characters(kind: str, arguments: str, characters: int) -> bool:
+    """Return whether a text type can hold any value of so many characters, whatever its character set is."""
+    return capacity(kind, arguments) >= (characters if kind.endswith("char") else characters * _CHARACTER_BYTES)
+
+
 def capacity(kind: str, arguments: str) -> int:
     """Return the maximum length of a value of a type: in characters for CHAR and VARCHAR, in bytes for other types.
 
     `kind` is the name of the type, and `arguments` the text in its parentheses: `varchar` and `20` give 20 characters,
-    `tinytext` and an empty text give 255 bytes.
+    `tinytext` and an empty text give 255 bytes. `text` and `100` give 255 bytes as well: the server makes the smallest
+    type that holds so many characters (MySQL manual, The BLOB and TEXT Types), and a character has at least one byte.
     """
     if kind.endswith(("char", "binary")):
         return _number(arguments, 1)
-    for prefix, bits in (("tiny", 8), ("medium", 24), ("long", 32)):
-        if kind.startswith(prefix):
-            return int(2**bits) - 1
-    return 65_535
+    sizes = {prefix: int(2**bits) - 1 for prefix, bits in (("tiny", 8), ("", 16), ("medium", 24), ("long", 32))}
+    if kind in ("text", "blob"):
+        asked = _number(arguments, sizes[""])
+        return next((size for size in sizes.values() if size >= asked), sizes["long"])
+    return next(size for prefix, size in sizes.items() if prefix and kind.startswith(prefix))
+
+
+def _most_bytes(kind: str, arguments: str) -> int:
+    """Return the greatest length in bytes of a value, if each character of a `text` with a number has four bytes."""
+    if kind == "text" and (asked := _number(arguments, 0)):
+        return capacity(kind, str(asked * _CHARACTER_BYTES))
+    return capacity(kind, arguments)
