@@ -62,7 +62,7 @@ class FileFinder:
         """Return the positions of the rows of a file that have one of these keys and are not deleted."""
         found = find_rows(self.io, file.file.file_path, ids, wanted)
         if found is None:
-            raise NotHere
+            raise NotHere(f"only a Spark job finds keys in {file.file.file_path}")
         places = np.asarray(found)
         return places[~np.isin(places, deleted_rows(self.io, file))] if file.delete_files else places
 

@@ -15,7 +15,10 @@ from retable.schema_history.history import Hold
 
 
 class NotParted(Exception):
-    """The events cannot be divided into shares. They must be folded all at once."""
+    """The events cannot be divided into shares. They must be folded all at once. `reason` is a clause that says why."""
+
+    def __init__(self, reason: str = "its rows depend on each other") -> None:
+        super().__init__(reason)
 
 
 class SpelledTwice(NotParted):
@@ -59,7 +62,7 @@ class KeyShare:
         def standing(at: Sequence, older: list[RowEvent]) -> Iterable[Values]:
             then, bounds = reader_at(at, reader.history, reader)
             if bool(then.keys) != bool(reader.keys):
-                raise NotParted
+                raise NotParted("it had no key before a type change that may lose a part of a value")
             return rows_of(replace(self, events=older).fold_own(then, bounds))
 
         return inexact_hold(reader.history, self.events, standing)

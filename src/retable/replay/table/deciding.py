@@ -251,14 +251,15 @@ class Deciding:
         def gathered(complete: bool, reader: TableReader) -> Gathered:
             check_in_tasks(work, reader)
             if complete:
-                raise NotParted
+                raise NotParted("all its events are needed")
             return Gathered(work.events, in_tasks=True)
 
         try:
             return in_rounds(
                 work, Basis(standing_hold(work)), lambda basis: self._decide_once(work, table, basis, gathered)
             )
-        except (NotParted, NotHere):
+        except (NotParted, NotHere) as reason:
+            self._on_progress(f"{work.gold}: the driver folds all rows, and not tasks, because {reason}")
             return None
 
     def _fold(self, of: Round) -> Outcome:

@@ -36,6 +36,9 @@ class EventsMissed(Exception):
     had not come may belong to a row that is inserted now, or the number of such deletes is not known.
     """
 
+    def __init__(self) -> None:
+        super().__init__("all its events are needed")
+
 
 def is_below(row: CurrentRow, history: TableHistory) -> bool:
     """Return whether a row of gold no longer counts, because it is older than the last truncation of its table."""

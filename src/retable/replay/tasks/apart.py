@@ -17,39 +17,46 @@ def check_in_tasks(work: TableReplay, reader: TableReader) -> None:
     `reader` reads rows by the table's schema.
     """
     rows = sources_of(work)
-    if len(rows) < len(work.batches) or any(each.has_partial_halves for each in rows):
+    if len(rows) < len(work.batches):
         raise NotParted
+    if any(each.has_partial_halves for each in rows):
+        raise NotParted("some updates come as two messages that have only some columns")
     _check_apart(work, reader)
     if any(each.is_partial for each in rows) and (not reader.keys or any(each.has_halves for each in rows)):
-        raise NotParted
+        what = "other updates come as two messages" if reader.keys else "it has no key"
+        raise NotParted(f"some rows have only some columns, and {what}")
     if not reader.keys and any(event.keys for event in work.events):
-        raise NotParted
+        raise NotParted("it has no key, but messages name one")
 
 
 def _check_apart(work: TableReplay, reader: TableReader) -> None:
     """Raise NotParted if the result of a key depends on more than the events of this key and gold's row."""
     first = min(event.sequence for event in work.events)
-    if is_rekeyed_from(reader, first) and not _can_be_staged(work, reader):
-        raise NotParted
+    if is_rekeyed_from(reader, first) and (reason := _why_not_staged(work, reader)):
+        raise NotParted(f"its primary key changes, and {reason}")
     if reader.history.shards and is_cast_from(reader, first):
-        raise NotParted
+        raise NotParted("several source tables go into it, and a type change may lose a part of a value")
     if (floor := retention_floor(work.state, reader.history)) is None or work.state is None:
         return
     if reader.history.shards or work.has_all or any(floor.covers(event.part, event.sequence) for event in work.events):
-        raise NotParted
+        raise NotParted("some rows are below what retention removed from silver")
     try:
         check_key(work.state, reader)
     except BehindHorizon as error:
-        raise NotParted from error
+        raise NotParted(str(error)) from error
 
 
-def _can_be_staged(work: TableReplay, reader: TableReader) -> bool:
-    """Return whether tasks can fold rows from before a change of the key.
-
-    They can if all rows are whole and of one source table, and no type change may lose a part of a value.
-    """
-    are_whole = not any(each.is_partial or each.has_halves for each in sources_of(work))
-    return are_whole and not reader.history.shards and not is_cast_from(reader, LOWEST) and work.mode != "resume"
+def _why_not_staged(work: TableReplay, reader: TableReader) -> str | None:
+    """Return why tasks cannot fold the rows from before a change of the key; None if they can."""
+    if any(each.is_partial for each in sources_of(work)):
+        return "some rows have only some columns"
+    if any(each.has_halves for each in sources_of(work)):
+        return "some updates come as two messages"
+    if reader.history.shards:
+        return "several source tables go into it"
+    if is_cast_from(reader, LOWEST):
+        return "a type change may lose a part of a value"
+    return "a rebuild goes on from its last state" if work.mode == "resume" else None
 
 
 def is_rekeyed_from(reader: TableReader, position: Sequence) -> bool:

@@ -160,14 +160,14 @@ class FoldTask:
             rest = np.union1d(vectorized.rest, of_joined[ranges.owns(of_joined)])
             mine = share_of(rows, rest, self._events, more)
         if more and not unpaired(mine.events).keys() <= self.met.waiting_here():
-            raise NotParted
+            raise NotParted("late rows need updates that come as two messages")
         if mine.events or mine.over is not None:
             yield from self._compared(mine, reader, outcome, touched)
 
     def _more(self, rows: pa.Table, late: Flags, joined: list[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
         """Return the events of other windows that the late rows of a range and the `joined` halves need."""
         if self.others is None:
-            raise NotParted
+            raise NotParted("some rows are late")
         here = {event.arrival for event in self._events(rows.filter(pa.array(late)))} if joined else set()
         others = self.others.of(rows.filter(pa.array(late)), joined, ranges)
         found = {event.arrival: event for event in [*others, *joined]}

@@ -1,6 +1,5 @@
 """One round of a decision about a big window, with tasks: each task folds some ranges of the table's key hashes."""
 
-from collections.abc import Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,81 +11,32 @@ from retable.errors import TableError
 from retable.fold.fold import Folded
 from retable.fold.images import TableReader
 from retable.fold.key_changes import FormerKey, former_key
-from retable.gold.store import Exchange, NotHere, RowStore
-from retable.model.row_event import RowEvent
-from retable.model.sequence import LOWEST, Sequence, parse_sequence
+from retable.gold.store import Exchange, NotHere
+from retable.model.sequence import LOWEST, parse_sequence
 from retable.replay.batch.ranges import BYTES_AT_ONCE, KeyRanges, ranges_of
 from retable.replay.batch.row_batch import RemoteRows, Stretch, in_pieces
 from retable.replay.events.key_share import NotParted, SpelledTwice
-from retable.replay.events.related import late_events, other_halves
+from retable.replay.events.related import other_halves
 from retable.replay.events.shares import EVENTS_AT_ONCE, are_hashed
 from retable.replay.table.folding import Outcome, Round
 from retable.replay.table.hold_rules import lifted_from, ordering_hold_at
-from retable.replay.table.horizon import retention_floor
 from retable.replay.table.next_state import is_emptied
 from retable.replay.table.replace import EventsMissed, first_failure
 from retable.replay.table.table_replay import Change, LeftRows, TableReplay
-from retable.replay.tasks.apart import is_cast_from, is_rekeyed_from, sources_of
+from retable.replay.tasks.apart import is_rekeyed_from, sources_of
 from retable.replay.tasks.doubts import have_twice
 from retable.replay.tasks.fold_task import FoldTask
 from retable.replay.tasks.halves import Met, meet
 from retable.replay.tasks.links import with_links
-from retable.replay.tasks.others import AreKeyedSo, Others
+from retable.replay.tasks.others import Others, others_of
 from retable.replay.tasks.outcome import TaskOutcome, first_stop
 from retable.replay.tasks.spread import SpreadTask
 from retable.replay.tasks.stages import CarriedRows, StageTask
 from retable.replay.tasks.task_rows import InSilver, Plain, RangeRows, ReaderFacts, Spread
 from retable.schema_history.history import Hold
-from retable.schema_history.shards.parts import shard_of, source_part
 
 ROWS_A_TASK = 400_000
 """The largest number of rows of one task. A row that changes its key counts twice. Rows are in memory as columns."""
-
-
-def _since(work: TableReplay, window: str) -> Sequence | None:
-    """Return the lowest sequence of a late row of the window; None if no row is late."""
-    late = () if work.has_all else late_events(work, window)
-    return min((event.sequence for event in late), default=None)
-
-
-def _others(
-    work: TableReplay, reader: TableReader, store: RowStore, window: str, joined: Seq[RowEvent], shard: str | None
-) -> Others | None:
-    """Return the reader of the other windows of a table; None if it is not needed.
-
-    It is needed if rows of the window are late, or if other windows have halves of the window's updates (`joined`).
-    Raise NotParted if messages of the other windows name other key columns.
-    """
-    since = min((each for each in (_since(work, window), *(e.sequence for e in joined)) if each), default=None)
-    if work.state is None or since is None:
-        return None
-    of_parts, floor = any(each.is_partial for each in sources_of(work)), retention_floor(work.state, reader.history)
-    if of_parts:
-        since = LOWEST
-    if is_rekeyed_from(reader, since) or is_cast_from(reader, since) or (of_parts and floor is not None):
-        raise NotParted
-    until = work.windows[work.horizon]
-    windows = [name for name in work.others if name <= until]
-    rows = store.big_table(windows, work.claims.keys(), since)
-    keys = work.events[0].keys or ()
-    asked = [AreKeyedSo(piece, tuple(work.claims), keys, since) for piece in rows.pieces(store.slots())]
-    if not all(store.run(asked)):
-        raise NotParted
-    return Others(
-        window=rows,
-        claims=work.claims,
-        ordinals={name: work.ordinals[name] for name in windows},
-        marks=work.state.high_water if shard is None else _marks_of(work.state.high_water, shard),
-        again=window in work.state.applied,
-        of_parts=of_parts,
-        floor=floor,
-        shard=shard,
-    )
-
-
-def _marks_of(high_water: Mapping[str, Sequence], shard: str) -> dict[str, Sequence]:
-    """Return the high-water marks of one shard, by Kafka partition."""
-    return {source_part(part) or "": mark for part, mark in high_water.items() if shard_of(part) == shard}
 
 
 def fold_in_tasks(
@@ -101,7 +51,7 @@ def fold_in_tasks(
     try:
         evolved = of.evolve()
     except (EventsMissed, TableError) as failure:
-        raise NotParted from failure
+        raise NotParted(str(failure)) from failure
     foldings = [
         _Folding(of=part, evolved=evolved, plain=plain, window=window, exchange=exchange, left=left)
         for part, plain in parts
@@ -122,15 +72,16 @@ def _fold_stages(of: Round, folding: "_Folding", left: set[str]) -> list[TaskOut
     A stage whose rows hold the table is the last one. Raise NotParted if the rows must be folded in the driver.
     """
     if not (of.work.replaces_all or of.work.state is None):
-        raise NotParted
+        raise NotParted("its primary key changes")
     folding = replace(folding, former=tuple(map(former_key, of.key_changes)))
     spread, carried, found = folding.spread(), None, list[TaskOutcome]()
     for number, key in enumerate(folding.former):
         tasks = [folding.stage(number, spread[number], carried, ranges) for ranges in folding.ranges]
         made = of.rows.run(tasks, are_long=True)
         left.update(name for each in made for name in each.names())
-        if any(each.failure is not None for each in made) or folding.have_twice(made, "places"):
-            raise NotParted
+        if any(each.failure is not None for each in made):
+            raise NotParted(str(next(each.failure for each in made if each.failure is not None)))
+        folding.check_positions(made)
         carried = CarriedRows(folding.exchange, tuple(name for each in made for name in each.rows), key.end)
         found += [replace(each, rows={}) for each in made]
         if any(each.folded.hold is not None or each.stop is not None for each in made):
@@ -157,8 +108,8 @@ def _fold(of: Round, foldings: "Seq[_Folding]", rows: Seq[RangeRows], left: set[
         raise SpelledTwice
     if any(each.failure is not None or each.folded.hold is not None or each.stop is not None for each in found):
         return found
-    if any(folding.have_twice(mine, "places") for folding, mine in of_each):
-        raise NotParted
+    for folding, mine in of_each:
+        folding.check_positions(mine)
     return found
 
 
@@ -234,7 +185,7 @@ class _Folding:
         names = [mine for mine in found if mine is not None]
         self.left.update(chain.from_iterable(names))
         if len(names) < len(found):
-            raise NotParted
+            raise NotParted("rows with only some columns change their key")
         return [Spread(self.exchange, mine) for mine in zip(*names, strict=True)]
 
     def stage(self, number: int, rows: Spread, carried: CarriedRows | None, ranges: KeyRanges) -> StageTask:
@@ -264,9 +215,9 @@ class _Folding:
     def tasks(self, rows: RangeRows) -> list[FoldTask]:
         """Return the tasks that fold these rows, one for each group of key ranges."""
         of, table, met = self.of, self.of.table, self.meet(rows)
-        others = _others(of.work, of.reader, of.rows, self.window, met.joined, self.shard)
+        others = others_of(of.work, of.reader, of.rows, self.window, met.joined, self.shard)
         if others is not None and not isinstance(rows, InSilver):
-            raise NotParted
+            raise NotParted("some rows are late, and the hashes of keys in silver do not find all rows of a key")
         starts_empty = table.is_empty or of.work.replaces_all or is_emptied(of.work, of.reader.history)
         finder = None if starts_empty else of.rows.key_finder(of.work.gold)
         return [
@@ -298,6 +249,11 @@ class _Folding:
             windows += [(Stretch(others.window, name),) for name in others.claims]
         return with_links(self.of.rows, self.ranges, windows) if windows else self.ranges
 
+    def check_positions(self, found: Seq[TaskOutcome]) -> None:
+        """Raise NotParted if tasks have different rows at one position. They only check a table without a key."""
+        if self.have_twice(found, "places"):
+            raise NotParted("it has no key, and different rows have the same position")
+
     def have_twice(self, found: Seq[TaskOutcome], what: str) -> bool:
         """Return whether two of the tasks have the same hash. `what` names the check, as in `TaskOutcome.doubts`."""
         names = [each.doubts[what] for each in found if what in each.doubts]
@@ -308,7 +264,7 @@ def _joined(of: Round, evolved: Change, exchange: Exchange, found: Seq[TaskOutco
     """Join the results of tasks into the result of the round."""
     outcome = Outcome(folded=Folded(), evolved=evolved)
     if ordering_hold_at(of.work, of.reader.history, {place for each in found for place in each.places}) is not None:
-        raise NotParted
+        raise NotParted("late rows and rows of other windows have no order")
     for each in found:
         if each.folded.hold is not None:
             outcome.stop(each.folded, [])
@@ -317,8 +273,8 @@ def _joined(of: Round, evolved: Change, exchange: Exchange, found: Seq[TaskOutco
         outcome.folded.add(each.folded)
     stop = first_stop(each.stop for each in found)
     if stop is not None and (outcome.hold is None or _is_before(stop, outcome.hold)):
-        if any(isinstance(each.failure, NotParted | NotHere) for each in found):
-            raise NotParted
+        if unable := [each.failure for each in found if isinstance(each.failure, NotParted | NotHere)]:
+            raise unable[0]
         outcome.hold = stop
     if outcome.hold is None and outcome.failure is None:
         outcome.left = _left_rows(exchange, found)

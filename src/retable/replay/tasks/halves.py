@@ -134,5 +134,5 @@ def meet(
     left.update(met)
     alone = pa.concat_tables([rows for _, rows in found])
     if alone.num_rows > _FEW_ALONE:
-        raise NotParted
+        raise NotParted(f"more than {_FEW_ALONE:,} updates have one of their two messages in another window")
     return Met(exchange=exchange, names=tuple(met), alone=tuple(events_of(alone, plain, ordinals, shard)))

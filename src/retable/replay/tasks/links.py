@@ -48,6 +48,6 @@ def with_links(store: RowStore, ranges: Seq[KeyRanges], windows: Iterable[tuple[
     if not linked.size:
         return [*ranges]
     if linked.size > _MOST:
-        raise NotParted
+        raise NotParted(f"rows with only some columns change their key, and so link more than {_MOST:,} keys")
     apart = [replace(each, linked=tuple(linked.tolist())) for each in ranges]
     return [*apart, replace(apart[0], takes_linked=True)]

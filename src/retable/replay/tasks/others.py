@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from retable.fold.images import TableReader
 from retable.gold.state import RetentionFloor
-from retable.gold.store import WindowRows
+from retable.gold.store import RowStore, WindowRows
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import LOWEST, Sequence
@@ -17,8 +18,13 @@ from retable.replay.batch.row_batch import EACH_FILE, above, ends_of, to_events,
 from retable.replay.batch.row_kinds import Flags, Hashes, have_keys
 from retable.replay.batch.silver_rows import ROW_COLUMNS, sequence_of
 from retable.replay.events.key_share import NotParted
+from retable.replay.events.related import late_events
 from retable.replay.events.shares import speak_of
+from retable.replay.table.horizon import retention_floor
+from retable.replay.table.table_replay import TableReplay
+from retable.replay.tasks.apart import is_cast_from, is_rekeyed_from, sources_of
 from retable.schema_history.history import Claim
+from retable.schema_history.shards.parts import shard_of, source_part
 
 _HASHES = ("key_hash", "old_key_hash")
 
@@ -80,7 +86,7 @@ class Others:
             found = self._of_hashes(hashes, since)
             partial = [event for event in found if event.partial]
             if partial and not self.of_parts:
-                raise NotParted
+                raise NotParted("rows of other windows, which late rows need, have only some columns")
             spoken = (h for event in partial for h in (event.key_hash, event.old_key_hash))
             more = np.array([h for h in spoken if h is not None], np.int64)
             if np.isin(more, hashes).all():
@@ -139,3 +145,49 @@ class AreKeyedSo:
         rest = {*ROW_COLUMNS} - {"keys", "sequence"}
         found = (self.piece.read(table, without=rest) for table in self.tables)
         return all(have_keys(rows.filter(pa.array(above(rows, self.since, or_at=True))), self.keys) for rows in found)
+
+
+def _since(work: TableReplay, window: str) -> Sequence | None:
+    """Return the lowest sequence of a late row of the window; None if no row is late."""
+    late = () if work.has_all else late_events(work, window)
+    return min((event.sequence for event in late), default=None)
+
+
+def others_of(
+    work: TableReplay, reader: TableReader, store: RowStore, window: str, joined: Seq[RowEvent], shard: str | None
+) -> Others | None:
+    """Return the reader of the other windows of a table; None if it is not needed.
+
+    It is needed if rows of the window are late, or if other windows have halves of the window's updates (`joined`).
+    Raise NotParted if messages of the other windows name other key columns.
+    """
+    since = min((each for each in (_since(work, window), *(e.sequence for e in joined)) if each), default=None)
+    if work.state is None or since is None:
+        return None
+    of_parts, floor = any(each.is_partial for each in sources_of(work)), retention_floor(work.state, reader.history)
+    if of_parts:
+        since = LOWEST
+    if is_rekeyed_from(reader, since) or is_cast_from(reader, since) or (of_parts and floor is not None):
+        raise NotParted("some rows are late, and its key or a type changed, or retention removed rows from silver")
+    until = work.windows[work.horizon]
+    windows = [name for name in work.others if name <= until]
+    rows = store.big_table(windows, work.claims.keys(), since)
+    keys = work.events[0].keys or ()
+    asked = [AreKeyedSo(piece, tuple(work.claims), keys, since) for piece in rows.pieces(store.slots())]
+    if not all(store.run(asked)):
+        raise NotParted("some rows are late, and messages of other windows name another key")
+    return Others(
+        window=rows,
+        claims=work.claims,
+        ordinals={name: work.ordinals[name] for name in windows},
+        marks=work.state.high_water if shard is None else _marks_of(work.state.high_water, shard),
+        again=window in work.state.applied,
+        of_parts=of_parts,
+        floor=floor,
+        shard=shard,
+    )
+
+
+def _marks_of(high_water: Mapping[str, Sequence], shard: str) -> dict[str, Sequence]:
+    """Return the high-water marks of one shard, by Kafka partition."""
+    return {source_part(part) or "": mark for part, mark in high_water.items() if shard_of(part) == shard}
