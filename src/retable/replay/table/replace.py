@@ -36,8 +36,8 @@ class EventsMissed(Exception):
     had not come may belong to a row that is inserted now, or the number of such deletes is not known.
     """
 
-    def __init__(self) -> None:
-        super().__init__("all its events are needed")
+    def __init__(self, reason: str = "all its events are needed") -> None:
+        super().__init__(reason)
 
 
 def is_below(row: CurrentRow, history: TableHistory) -> bool:
