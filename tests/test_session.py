@@ -68,6 +68,24 @@ def test_local_spark_answers_nobody_without_its_secret(spark: SparkSession) -> N
     assert spark.conf.get("spark.authenticate.secret", None) is None
 
 
+def test_arrow_keeps_little_memory_that_it_does_not_use(spark: SparkSession) -> None:
+    def allocator(_: int) -> str:
+        import pyarrow as pa
+
+        return str(pa.default_memory_pool().backend_name)
+
+    assert spark.sparkContext.parallelize([1], 1).map(allocator).collect() == ["jemalloc"]
+
+
+@pytest.mark.parametrize("chosen", [None, "system"])
+def test_a_user_s_choice_of_the_allocator_counts(chosen: str | None) -> None:
+    env = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
+    told = {} if chosen is None else {"ARROW_DEFAULT_MEMORY_POOL": chosen}
+    asks = "import retable.job, pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    said = subprocess.run([sys.executable, "-c", asks], env=env | told, check=True, capture_output=True, text=True)
+    assert said.stdout.split() == [chosen or "jemalloc"]
+
+
 def test_what_spark_keeps_on_disk_is_open_to_this_user_alone(spark: SparkSession) -> None:
     jvm: Any = spark.sparkContext._jvm
     own = Path(jvm.System.getProperty("java.io.tmpdir"))

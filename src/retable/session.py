@@ -14,7 +14,6 @@ from threading import Lock
 from typing import Any, cast
 from zipimport import zipimporter
 
-import pyarrow as pa
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
@@ -75,10 +74,8 @@ def ready_worker() -> None:
     """Prepare a Python worker of Spark for a task, so that it does less work after each task.
 
     Without this, the worker lists the zip archives on the Python path again after each task, and searches all objects
-    of all modules for reference cycles. This also makes Arrow use the memory allocator of the system, because Arrow's
-    own allocator reserves large memory areas, which takes time in each worker.
+    of all modules for reference cycles.
     """
-    pa.set_memory_pool(pa.system_memory_pool())
     gc.freeze()
     for path, finder in list(sys.path_importer_cache.items()):
         if isinstance(finder, zipimporter):
@@ -126,6 +123,7 @@ def submit_conf(settings: Settings) -> dict[str, str]:
     """Return the Spark settings that must be set before the JVM starts. A session cannot set them later."""
     return {
         "spark.driver.memory": "2g",
+        "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": os.environ["ARROW_DEFAULT_MEMORY_POOL"],
         "spark.driver.extraJavaOptions": " ".join(
             [f"-Dlog4j2.configurationFile={_log_settings().as_uri()}", *archived_classes()]
         ),
