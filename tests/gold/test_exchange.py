@@ -13,7 +13,7 @@ def test_each_part_is_read_by_itself(tmp_path: Path) -> None:
     exchange = FileExchange(PyArrowFileIO(), str(tmp_path))
     rows = pa.table({"a": pa.chunked_array([[1, 2], [3]]), "b": pa.chunked_array([["x"], [None, "z"]])})
     parts = [rows, rows.slice(0, 0), rows.slice(1)]
-    name = exchange.put(*parts)
+    name = exchange.put(iter(parts))
     exchange = pickle.loads(pickle.dumps(exchange))
     assert [exchange.get(name, at) for at in range(3)] == parts
     assert exchange.get(name).schema.metadata is None

@@ -260,9 +260,9 @@ class MemoryExchange:
 
     left: ClassVar[dict[str, tuple[pa.Table, ...]]] = {}
 
-    def put(self, *parts: pa.Table) -> str:
+    def put(self, parts: Iterable[pa.Table]) -> str:
         name = str(uuid.uuid4())
-        self.left[name] = parts
+        self.left[name] = tuple(parts)
         return name
 
     def get(self, name: str, part: int = 0) -> pa.Table:

@@ -235,6 +235,7 @@ def in_tasks(patch: pytest.MonkeyPatch, rows: int, ranges_a_task: int = 1, which
         patch.setattr(MemoryRows, "big", 0)
         patch.setattr(scope, "EVENTS_AT_ONCE", rows - 1)
     patch.setattr(folding, "EVENTS_AT_ONCE", rows)
+    patch.setattr(folding, "EVENTS_IN_TASK", rows)
     patch.setattr(folding, "ROWS_A_TASK", rows * ranges_a_task)
 
 

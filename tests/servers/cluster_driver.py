@@ -33,7 +33,7 @@ def run(stage: str, settings: str, window: str, run: str, now: str, rows_a_task:
     """
     if rows_a_task:
         lake_rows.ROWS_HERE = lake_rows.ROWS_NEAR = scope.EVENTS_AT_ONCE = 0
-        folding.EVENTS_AT_ONCE = folding.ROWS_A_TASK = int(rows_a_task)
+        folding.EVENTS_AT_ONCE = folding.EVENTS_IN_TASK = folding.ROWS_A_TASK = int(rows_a_task)
     try:
         told = load_settings(settings)
         lake = open_lake(told)

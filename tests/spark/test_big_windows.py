@@ -44,6 +44,7 @@ def by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lake_rows, "ROWS_NEAR", 0)
     monkeypatch.setattr(scope, "EVENTS_AT_ONCE", 1)
     monkeypatch.setattr(folding, "EVENTS_AT_ONCE", 4)
+    monkeypatch.setattr(folding, "EVENTS_IN_TASK", 4)
     monkeypatch.setattr(folding, "ROWS_A_TASK", 8)
 
 

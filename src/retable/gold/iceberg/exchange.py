@@ -29,11 +29,13 @@ class FileExchange:
     io: FileIO
     folder: str
 
-    def put(self, *parts: pa.Table) -> str:
+    def put(self, parts: Iterable[pa.Table]) -> str:
         path = f"{self.folder}/{uuid.uuid4()}.arrow"
-        batches = [part.combine_chunks().to_batches() for part in parts]
+        whole = map(pa.Table.combine_chunks, parts)
+        first = next(whole)
+        batches = [first.to_batches(), *(part.to_batches() for part in whole)]
         ends = accumulate(map(len, batches), initial=0)
-        schema = parts[0].schema.with_metadata({_ENDS: ",".join(map(str, ends))})
+        schema = first.schema.with_metadata({_ENDS: ",".join(map(str, ends))})
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         with (
             self.io.new_output(path).create() as stream,

@@ -224,4 +224,4 @@ class FoldTask:
         return left_in_parts(self.exchange, hashed, np.asarray(hashed["hash"]), self.ranges.parts)
 
     def _put(self, rows: pa.Table) -> dict[str, int]:
-        return {self.exchange.put(rows): rows.num_rows} if rows.num_rows else {}
+        return {self.exchange.put([rows]): rows.num_rows} if rows.num_rows else {}

@@ -67,7 +67,7 @@ class _Meet:
         if not met.num_rows:
             return None, alone
         where = hashes_of(met, "old_key_hash")
-        return self.exchange.put(*(met.filter(pa.array(each.owns(where))) for each in self.ranges)), alone
+        return self.exchange.put(met.filter(pa.array(each.owns(where))) for each in self.ranges), alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from retable.replay.batch.vectorized import hashes_of, read_keys
 from retable.replay.events.shares import key_of
 from retable.replay.tasks.task_rows import Plain, ReaderFacts, not_read
 
-_ROWS_AT_ONCE = 50_000
+_ROWS_AT_ONCE = 25_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,15 +44,22 @@ class SpreadTask:
     exchange: Exchange
 
     def __call__(self) -> tuple[str, ...] | None:
-        rows, names = read_stretches(self.stretches, without=not_read(self.plain)), list[str]()
-        # Of two numbers, one is of the rows below a statement, the other of rows at its position.
-        stages = stretches_of(rows, [key.end for key in self.facts.former]) // 2
-        for number, reader in enumerate(self.facts.readers()):
-            hashed = self._hashed(rows.filter(pa.array(stages == number)), reader)
+        names, readers, stages = list[str](), self.facts.readers(), self._stages()
+        for reader in readers:
+            hashed = self._hashed(stages.pop(0), reader)
             if leave_partly(hashed).any():
                 return None
-            names.append(self.exchange.put(*(hashed.filter(pa.array(each.speak_of(hashed))) for each in self.ranges)))
+            names.append(self.exchange.put(hashed.filter(pa.array(each.speak_of(hashed))) for each in self.ranges))
         return tuple(names)
+
+    def _stages(self) -> list[pa.Table]:
+        """Read the rows of each stage. The rows are in memory once, or twice while they are divided."""
+        rows = read_stretches(self.stretches, without=not_read(self.plain))
+        if not self.facts.former:
+            return [rows]
+        # Of two numbers, one is of the rows below a statement, the other of rows at its position.
+        stages = stretches_of(rows, [key.end for key in self.facts.former]) // 2
+        return [rows.filter(pa.array(stages == number)) for number in range(len(self.facts.former) + 1)]
 
     def _hashed(self, rows: pa.Table, reader: TableReader) -> pa.Table:
         hashed = [rows.slice(0, 0)]

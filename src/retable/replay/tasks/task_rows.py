@@ -67,7 +67,7 @@ def events_of(
 def left_in_parts(exchange: Exchange, rows: pa.Table, hashes: Hashes, parts: int) -> str:
     """Write rows to the exchange, divided into `parts` parts by `hashes` (one hash for each row). Return the name."""
     numbers = range_numbers(hashes, parts)
-    return exchange.put(*(rows.filter(pa.array(numbers == part)) for part in range(parts)))
+    return exchange.put(rows.filter(pa.array(numbers == part)) for part in range(parts))
 
 
 def not_read(plain: Plain | None) -> Collection[str]:
