@@ -75,6 +75,8 @@ def test_arrow_keeps_little_memory_that_it_does_not_use(spark: SparkSession) -> 
         return str(pa.default_memory_pool().backend_name)
 
     assert spark.sparkContext.parallelize([1], 1).map(allocator).collect() == ["jemalloc"]
+    # Executors on other machines do not have the environment of this process.
+    assert spark.sparkContext.getConf().get("spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL") == "jemalloc"
 
 
 @pytest.mark.parametrize("chosen", [None, "system"])

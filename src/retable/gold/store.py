@@ -76,7 +76,7 @@ class Exchange(Protocol):
     """A store by which one Spark task passes rows to another task. The object can be sent to a task."""
 
     def put(self, parts: Iterable[pa.Table]) -> str:
-        """Store at least one table of rows, and return a new name. Each part can be read separately."""
+        """Store one or more tables of rows (parts), and return a new name. Each part can be read separately."""
 
     def get(self, name: str, part: int = 0) -> pa.Table:
         """Return the rows of one of the tables that `put` stored under this name. `part` counts them from 0."""
