@@ -4,11 +4,13 @@ from collections.abc import Iterable
 from itertools import pairwise
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from retable.errors import BadValue, ZeroDate
-from retable.fold.fold import ABSENT, Bounds, Folded, RowAction, fold_bag, fold_keys
+from retable.fold.bag import fold_bag
+from retable.fold.fold import ABSENT, Bounds, Folded, RowAction, fold_keys
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 
@@ -119,6 +121,17 @@ def test_a_delete_before_its_insert_in_a_bag_is_a_debt_that_the_insert_settles()
     delete, insert = event(2, "DELETE", "a=1", None), event(1, "INSERT", None, "a=1")
     assert fold_bag([delete], read_bag, FREE).counts == {("a=1",): -1}
     assert fold_bag([delete, insert], read_bag, FREE).counts == {("a=1",): 0}
+
+
+@pytest.mark.parametrize("order", [(0, 1, 0, 1), (0, 0, 1, 1), (0, 1, 1, 0)])
+def test_two_messages_of_an_update_at_one_place_count_once(order: tuple[int, ...]) -> None:
+    before, after = event(2, "UPDATE", "a=1", None), event(2, "UPDATE", None, "a=2")
+    update = [before._replace(half="before"), after._replace(half="after")]
+    events = [event(1, "INSERT", None, "a=1"), *(update[at]._replace(offset=9 + n) for n, at in enumerate(order))]
+    for folded in (fold_keys(events, read, FREE), fold_bag(events, read_bag, FREE)):
+        assert folded.verdicts[0, "duplicate"] == 2
+    assert live(fold_keys(events, read, FREE)) == {"a=2"}
+    assert {image: count for image, count in fold_bag(events, read_bag, FREE).counts.items() if count} == {("a=2",): 1}
 
 
 def test_a_row_that_cannot_be_read_leaves_the_state_before_it() -> None:

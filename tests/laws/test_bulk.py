@@ -15,7 +15,6 @@ from laws.world import World, make_settings
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 from retable.replay.batch import profile, ranges, row_batch
-from retable.replay.events import shares
 from retable.replay.inputs import scope
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.table_replay import TableReplay
@@ -46,25 +45,6 @@ def test_a_bulk_comes_to_what_its_rows_come_to_one_by_one(data: st.DataObject) -
 
 @LAW
 @given(st.data())
-def test_shares_of_keys_come_to_what_all_keys_come_to_at_once(data: st.DataObject) -> None:
-    story = data.draw(stories((*SUPPORTED, *HELD_KINDS), late_statements=data.draw(st.booleans())))
-    order = data.draw(orders(story))
-    found = []
-    for at_once in (1000, data.draw(st.integers(1, 5))):
-        with pytest.MonkeyPatch.context() as patch:
-            if at_once < 1000:
-                patch.setattr(row_batch, "_FEW_ROWS", 0)
-            patch.setattr(Deciding, "_decide_vectorized", lambda *_: None)
-            patch.setattr(shares, "EVENTS_AT_ONCE", at_once)
-            world = story.world()
-            for number in order:
-                world.replay(world.names[number])
-        found.append((world.gold(), world.states(), world.counts, world.rejected))
-    assert found[0] == found[1]
-
-
-@LAW
-@given(st.data())
 def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     story = data.draw(stories((*SUPPORTED, *HELD_KINDS, *data.draw(st.sampled_from([(), ("change_primary_key",)])))))
     in_order = st.just(list(range(len(story.world().names))))
@@ -72,7 +52,7 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     found = []
     rows, ranges_a_task = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 3))
     is_vectorized, rebuilds, releases, is_spread = (data.draw(st.booleans()) for _ in range(4))
-    which = data.draw(st.sampled_from(["big", "wait", "mixed"]))
+    which = data.draw(st.sampled_from(["big", "wait", "mixed", "large"]))
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             if by_tasks:
@@ -191,46 +171,39 @@ def told(offset: int, kind: str, ident: str, value: str, partition: int = 0, **m
     return msgspec.structs.replace(made, partition=partition)
 
 
-@pytest.fixture(params=["shares", "tasks"])
-def way(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture
-def world(way: str, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A table with two rows; every later window is folded a key or two at a time, here or in tasks."""
-    return folded_piece_by_piece(way, monkeypatch)
-
-
-@pytest.fixture
-def whole_world(way: str, monkeypatch: pytest.MonkeyPatch) -> World:
-    """The same with whole numbers for keys: a late row finds the others of its key by their hashes."""
-    monkeypatch.setitem(KINDS, "id", "bigint")
-    return folded_piece_by_piece(way, monkeypatch)
-
-
-def folded_piece_by_piece(way: str, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    """A table with two rows; tasks fold every later window, a key or two at a time."""
     world = World(make_settings("canal_json"))
     sql = f"create table t (id {KINDS['id']} primary key, v int)"
     create = canal(1, isDdl=True, type="CREATE", data=None, sql=sql)
     world.replay(world.deliver([create, told(2, "INSERT", "1", "1"), told(3, "INSERT", "2", "2")]))
     monkeypatch.setattr(row_batch, "_FEW_ROWS", 0)
-    monkeypatch.setattr(shares, "EVENTS_AT_ONCE", 1)
-    if way == "tasks":
-        in_tasks(monkeypatch, 1)
+    in_tasks(monkeypatch, 1)
     return world
+
+
+@pytest.fixture
+def whole_world(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> World:
+    """The same with whole numbers for keys: a late row finds the others of its key by their hashes."""
+    monkeypatch.setitem(KINDS, "id", "bigint")
+    found: World = request.getfixturevalue("world")
+    return found
 
 
 def in_tasks(patch: pytest.MonkeyPatch, rows: int, ranges_a_task: int = 1, which: str = "big") -> None:
     """Let tables with so many rows in a window be folded by tasks, of several ranges each.
 
-    Those are `big` ones, or big ones beside others that `wait`, or only those whose rows are `mixed`.
+    Those are `big` ones, or big ones beside others that `wait`, or only those whose rows are `mixed`, or those whose
+    rows are mixed and `large`.
     """
     if which == "wait":
         patch.setattr(scope, "ROWS_OF_SMALL_TABLES", 0)
         patch.setattr(profile, "_FEW_TABLES", 0)
     if which == "mixed":
-        patch.setattr(row_batch, "ROWS_ONE_BY_ONE", rows - 1)
+        patch.setattr(profile, "ROWS_ONE_BY_ONE", rows - 1)
+    elif which == "large":
+        patch.setattr(profile, "BYTES_AT_ONCE", 100 * rows)
     else:
         patch.setattr(MemoryRows, "big", 0)
         patch.setattr(scope, "EVENTS_AT_ONCE", rows - 1)
@@ -290,7 +263,7 @@ def by_tasks_alone(patch: pytest.MonkeyPatch, rows: int) -> None:
     in_tasks(patch, rows)
     patch.setattr(scope, "EVENTS_AT_ONCE", 0)
     patch.setattr(row_batch, "_FEW_ROWS", 0)
-    for other in ("_decide_vectorized", "_decide_by_keys", "_decide"):
+    for other in ("_decide_vectorized", "_decide"):
         patch.setattr(Deciding, other, at_once)
 
 
@@ -428,18 +401,18 @@ def test_the_lowest_hold_of_any_share_holds_the_table(world: World, monkeypatch:
 
 
 def test_different_rows_at_one_place_are_a_redelivery_however_the_window_is_folded(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def change(number: int, ident: int) -> RawMessage:
         image = {"id": ident, "c": "x"}
         return streamx(sequenceId=str(number), keys=None, op="INSERT", before=None, after=image)
 
     found = []
-    for at_once, by_tasks in ((1000, False), (1, False), (1, True)):
-        monkeypatch.setattr(shares, "EVENTS_AT_ONCE", at_once)
+    for by_tasks in (False, True):
         if by_tasks:
+            monkeypatch.setattr(row_batch, "_FEW_ROWS", 0)
             in_tasks(monkeypatch, 1)
         bag = World(make_settings("streamx_json"))
         bag.replay(bag.deliver([change(1, 1), *(change(2, ident) for ident in range(2, 6)), change(3, 7)]))
         found.append((bag.gold(), bag.counts))
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]

@@ -37,10 +37,10 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     assert found[0] == found[1]
 
 
-def told(scn: int, op: str, key: dict[str, int] | None = None, **data: int) -> RawMessage:
+def told(scn: int, op: str, key: dict[str, int] | None = None, seq: int = 1, **data: int) -> RawMessage:
     """A row of t (id, a, b); an update tells what changed, and of its `key` the old values."""
     meta = {"time": "2026-03-01T00:00:00", "userid": 84, "op": op, "scn": str(scn), "rowid": "AAATGpAAIAAAAAAAAA"}
-    meta |= {"trans": f"7.0.{scn}", "seq": 1, "size": 1, "table": "SHOP.t", "idx": "1/1", "posttime": meta["time"]}
+    meta |= {"trans": f"7.0.{scn}", "seq": seq, "size": 1, "table": "SHOP.t", "idx": "1/1", "posttime": meta["time"]}
     value = {"meta": meta, "data": {name: str(each) for name, each in data.items()}}
     if key is not None:
         value["key"] = {name: str(each) for name, each in key.items()}

@@ -182,9 +182,9 @@ def fold_keys(
     owner: dict[Key, RowEvent] = {}
     applied: list[tuple[RowEvent, Key]] = []
     halved: dict[Pair, tuple[Key, Winner | None]] = {}
-    for event, action, touches in _whole(_readable(events, read, bounds, folded), folded):
+    for event, action, touches in whole_updates(readable_events(events, read, bounds, folded), folded):
         last = action.key if action.key is not None else action.gone
-        is_again = last is not None and _is_again(event, folded.winners.get(last))
+        is_again = last is not None and _is_again(event, folded.winners.get(last), owner.get(last))
         if is_again:
             folded.verdicts[event.ordinal, "duplicate"] += event.counted
             # A full load can show the row of a new key at the same sequence, and not that the row left the old key.
@@ -273,40 +273,14 @@ def _merged(row: Values, under: Values) -> Values:
     return tuple(old if value is ABSENT else value for value, old in zip(row, under, strict=True))
 
 
-def fold_bag(
-    events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, over: Folded | None = None
-) -> Folded:
-    """Count equal rows of a table without a key: inserts minus deletes. The count can be negative.
-
-    `read` returns what an event does, `bounds` says which events count, and `over` is an earlier fold to add them to.
-    Equal sequences mean a redelivery, which does not count again. Rows of a full load may share one: all of them count.
-    """
-    folded = over or Folded()
-    last: RowEvent | None = None
-    for event, action, touches in _whole(_readable(events, read, bounds, folded), folded):
-        again = last is not None and (last.sequence, last.part) == (event.sequence, event.part)
-        last = event
-        if again and event.op != "READ":
-            folded.verdicts[event.ordinal, "duplicate"] += event.counted
-            if touches:
-                folded.touched |= {image for image in (action.gone, action.row) if image is not None}
-            continue
-        for image, change in ((action.gone, -1), (action.row, 1)):
-            if image is None:
-                continue
-            folded.counts[image] = folded.counts.get(image, 0) + change
-            folded.latest[image] = Winner(sequence=event.sequence, part=event.part, row=image)
-            if touches:
-                folded.touched.add(image)
-        folded.verdicts[event.ordinal, "applied"] += event.counted
-    return folded
+def _is_again(event: RowEvent, standing: Winner | None, last: RowEvent | None = None) -> bool:
+    """Return whether the event is a repetition. If `last` is the first message of an update, the second one is not."""
+    is_second = event.half == "after" and last is not None and last.half == "before"
+    is_here = standing is not None and (standing.sequence, standing.part) == (event.sequence, event.part)
+    return is_here and not is_second
 
 
-def _is_again(event: RowEvent, standing: Winner | None) -> bool:
-    return standing is not None and (standing.sequence, standing.part) == (event.sequence, event.part)
-
-
-def _whole(
+def whole_updates(
     readable: Iterable[tuple[RowEvent, RowAction]], folded: Folded
 ) -> Iterable[tuple[RowEvent, RowAction, bool]]:
     """Yield whole events, each with whether gold may have to change. A lone half gets the verdict `pending` here."""
@@ -324,7 +298,7 @@ def _whole(
             folded.pending.append(event)
 
 
-def _readable(
+def readable_events(
     events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, folded: Folded
 ) -> Iterable[tuple[RowEvent, RowAction]]:
     """Yield, in order of arrival, the events that count and can be read. Other events get their verdict here."""

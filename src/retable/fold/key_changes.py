@@ -5,7 +5,8 @@ from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from retable.fold.fold import ABSENT, REMEDY_REBUILD, Bounds, Folded, Key, Winner, fold_bag, fold_keys
+from retable.fold.bag import fold_bag
+from retable.fold.fold import ABSENT, REMEDY_REBUILD, Bounds, Folded, Key, Winner, fold_keys
 from retable.fold.images import TableReader
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence

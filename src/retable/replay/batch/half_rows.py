@@ -3,13 +3,10 @@
 Some sources write an update as two messages: one with the row before the update, and one with the row after it.
 """
 
-from collections.abc import Collection
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from retable.model.row_event import Pair
 from retable.replay.batch.row_batch import in_order
 from retable.replay.batch.row_kinds import Flags, Hashes, Places
 from retable.replay.batch.silver_rows import HALVES
@@ -29,25 +26,6 @@ def pair_columns(rows: pa.Table) -> dict[str, pa.ChunkedArray]:
     """
     members = [pc.struct_field(rows["sequence"], name) for name in ("epoch", "hi")]
     return dict(zip(PAIR, [*members, rows["part"]], strict=True))
-
-
-def pair_table(halves: pa.Table) -> pa.Table:
-    """Return the columns `image` and `key_hash` of each half, and the columns that identify its update.
-
-    `image` says whether the half has the row before or after the update. A half without a key hash gets 0. For the
-    columns that identify the update, see `pair_columns`.
-    """
-    return pa.table({**pair_columns(halves), "image": halves["image"], "key_hash": pc.fill_null(halves["key_hash"], 0)})
-
-
-def of_pairs(halves: pa.Table, pairs: Collection[Pair]) -> pa.Table:
-    """Return the halves of the updates `pairs`. The result may also have halves of other updates.
-
-    A pair is the source epoch, the number `hi` of the sequence, and the source partition of an update. Only `hi` is
-    compared, and two updates may have the same `hi`.
-    """
-    his = pa.array(sorted({hi for _, hi, _ in pairs}), pc.struct_field(halves["sequence"], "hi").type)
-    return halves.filter(pc.is_in(pc.struct_field(halves["sequence"], "hi"), his))
 
 
 def lack_other_half(rows: pa.Table, apart: Hashes) -> Flags:

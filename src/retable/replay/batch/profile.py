@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from retable.gold.store import RowStore, WindowRows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
+from retable.replay.batch.ranges import BYTES_AT_ONCE
 from retable.replay.batch.row_batch import (
     PartCount,
     RemoteRows,
@@ -29,6 +30,9 @@ from retable.replay.batch.row_kinds import is_plain, leave_partly
 from retable.replay.batch.silver_rows import HALVES, ROW_COLUMNS, SKETCH_COLUMNS, with_all_columns
 
 Positions = tuple[Sequence, ...]
+ROWS_ONE_BY_ONE = 5_000
+"""The largest number of rows of a table in a window that are folded one by one, if they are of several kinds
+(`RowBatch`). Tasks fold more rows."""
 _FEW_TABLES = 10
 """Up to this number of tables, a task reads the rows of one table after the other. If there are more tables, it reads
 all rows of its piece at once."""
@@ -199,3 +203,10 @@ def _batch(stretch: Stretch, profiles: Seq[Profile], ordinals: Mapping[str, int]
         counts=counts,
     )
     return RowBatch(rows, batch.sample, batch.is_plain and all(profile.is_plain for profile in profiles))
+
+
+def is_for_tasks(batch: RowBatch) -> bool:
+    """Return whether tasks fold the batch: it is not plain, and has many rows with a key or more than BYTES_AT_ONCE."""
+    has_key = all(event.keys for event in batch.sample)
+    is_large = (has_key and batch.source.num_rows > ROWS_ONE_BY_ONE) or batch.source.nbytes > BYTES_AT_ONCE
+    return not batch.is_plain and is_large

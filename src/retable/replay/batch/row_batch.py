@@ -28,9 +28,6 @@ _PLACE = ["sequence", "part"]
 _ARRIVAL = ("window", "topic", "partition", "offset", "row_index")
 EACH_FILE = 1_000_000
 """A number of pieces that is larger than the number of a table's files, so that each piece is one file."""
-ROWS_ONE_BY_ONE = 5_000
-"""The largest number of rows of a table in a window that are folded one by one, if they are of several kinds
-(`RowBatch`). Tasks fold more rows."""
 _FEW_RUNS = 10_000
 _FEW_ROWS = 1_000
 """The largest number of rows that all become events if they are not plain. A sample represents more rows."""
@@ -199,12 +196,6 @@ class RowBatch:
 def events_of_all(batches: Iterable[RowBatch], ordinals: Mapping[str, int]) -> list[RowEvent]:
     """Return the rows of several batches as events, batch by batch. `ordinals` are window numbers by name."""
     return [event for batch in batches for event in batch.events(ordinals)]
-
-
-def is_mixed(batch: RowBatch) -> bool:
-    """Return whether tasks must fold the batch: it has a key and over `ROWS_ONE_BY_ONE` rows, and is not plain."""
-    has_key = all(event.keys for event in batch.sample)
-    return has_key and not batch.is_plain and batch.source.num_rows > ROWS_ONE_BY_ONE
 
 
 def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:

@@ -14,8 +14,8 @@ from retable.ledger.rows import TableRow
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.batch.profile import profiled
-from retable.replay.batch.row_batch import RowBatch, is_mixed, read_batches
+from retable.replay.batch.profile import is_for_tasks, profiled
+from retable.replay.batch.row_batch import RowBatch, read_batches
 from retable.replay.batch.silver_rows import ROW_COLUMNS, SKETCH_COLUMNS, by_name, to_event
 from retable.replay.events.shares import EVENTS_AT_ONCE
 from retable.replay.inputs.known import known_tables
@@ -139,8 +139,8 @@ class ScopeReader:
             return ()
         rows = self._rows.big_table(windows, history.names)
         found = profiled(self._rows, rows, dict.fromkeys(history.names, ()), self._recorded.ordinals)
-        parted = {table: tables.cut(self._rows, table, mine, self._recorded.ordinals) for table, mine in found.items()}
-        return tuple(tables.split_batches(parted).get(history.identity, ()))
+        cut = {table: tables.cut(self._rows, table, mine, self._recorded.ordinals) for table, mine in found.items()}
+        return tuple(tables.split_batches(cut).get(history.identity, ()))
 
     def has_many(self, gold: str) -> bool:
         """Return whether a gold table has more rows, as the ledger counted them, than are folded at once."""
@@ -217,9 +217,9 @@ class ScopeReader:
         return found | self._with_tasks(name, read_batches(window.read_others(big), ordinals, sketched))
 
     def _with_tasks(self, name: str, read: Mapping[TableName, RowBatch]) -> Batches:
-        """Return the batches of a window. Tasks profile batches of mixed rows, and can then fold them."""
-        mixed = {self._goes_to(table) for table, batch in read.items() if is_mixed(batch)}
-        apart = [table for table in read if self._goes_to(table) in mixed]
+        """Return the batches of a window. Tasks profile some batches (`is_for_tasks`), and can then fold them."""
+        goes = {self._goes_to(table) for table, batch in read.items() if is_for_tasks(batch)}
+        apart = [table for table in read if self._goes_to(table) in goes]
         window = self._rows.big_table({name}, apart) if apart else None
         found = profiled(self._rows, window, dict.fromkeys(apart, ()), self._recorded.ordinals) if window else {}
         return {table: [batch] for table, batch in read.items()} | found

@@ -21,7 +21,7 @@ from retable.replay.batch.row_batch import RemoteRows, RowBatch, are_of_one_kind
 from retable.replay.batch.vectorized import VectorizedRows, join_vectorized
 from retable.replay.events.key_share import KeyShare, NotParted
 from retable.replay.events.related import events_of, needs_all
-from retable.replay.events.shares import Gathered, check_parted, is_big, is_much, part, share_of, touched_keys
+from retable.replay.events.shares import Gathered, check_parted, is_much, share_of, touched_keys
 from retable.replay.table.folding import Outcome, Round, are_of_other_parts, has_others
 from retable.replay.table.hold_rules import (
     are_of_one_part,
@@ -87,8 +87,6 @@ class Deciding:
             if (plan := self._decide_in_tasks(work, table)) is not None:
                 return work, plan
             if (plan := self._decide_vectorized(work, table)) is not None:
-                return work, plan
-            if (plan := self._decide_by_keys(work, table)) is not None:
                 return work, plan
             return (work := work.one_by_one()), self._decide(work, table)
         except RewriteNeeded as reason:
@@ -183,7 +181,7 @@ class Deciding:
                 names=late.names(history),
                 key_changes=(),
                 bounds=Bounds(history.truncated_at, None, history.skipped),
-                found=Gathered(events, shares=[lambda: replace(share, events=events)]),
+                found=Gathered(events, share=replace(share, events=events)),
                 complete=False,
             ).fold()
             if outcome.hold is not None or ordering_hold(late, history, events) is not None:
@@ -191,11 +189,8 @@ class Deciding:
             change = outcome.change()
         except (NotParted, EventsMissed, TableError):
             return None
-        touched = [each.touched for each in outcome.shares if each.touched is not None]
-        if has_twice(pa.concat_tables([vectorized.keys, *touched])):
+        if outcome.touched is None or has_twice(pa.concat_tables([vectorized.keys, outcome.touched])):
             return None
-        if change.vectorized is not None:
-            vectorized = join_vectorized([vectorized, change.vectorized])
         outcome.folded.verdicts += vectorized.counted(work.ordinals)
         return ReplayPlan(history, None, outcome.folded, reader.keys, replace(change, vectorized=vectorized))
 
@@ -223,25 +218,6 @@ class Deciding:
             return self._decide_once(work, table, basis, gathered)
 
         return in_rounds(work, Basis(standing_hold(work)), decide)
-
-    def _decide_by_keys(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
-        """Fold the rows of a big window in shares of keys. Return None if all rows must be folded at once."""
-        if not is_big(work):
-            return None
-        parted = cache(lambda: part(work, self._window))
-
-        def gathered(complete: bool, reader: TableReader) -> Gathered:
-            check_parted(work, reader)
-            if complete:
-                raise NotParted
-            return parted()
-
-        try:
-            return in_rounds(
-                work, Basis(standing_hold(work)), lambda basis: self._decide_once(work, table, basis, gathered)
-            )
-        except NotParted:
-            return None
 
     def _decide_in_tasks(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
         """Fold the rows of a big window by tasks. Return None if the rows must be folded in the driver."""

@@ -21,7 +21,7 @@ from retable.replay.batch.row_kinds import Hashes
 from retable.replay.batch.typed_columns import Wires
 from retable.replay.batch.vectorized import hashes_of, read_keys
 from retable.replay.events.related import owed
-from retable.replay.events.shares import Fold, Gathered, ShareOutcome, join_outcomes
+from retable.replay.events.shares import Gathered, touched_keys
 from retable.replay.table.hold_rules import lifted_from, touched_from
 from retable.replay.table.horizon import (
     UndecidedRows,
@@ -49,8 +49,9 @@ class Outcome:
       retention dropped earlier rows.
     - `failure`: the error; None if there is none. Of several errors, the most important one.
     - `evolved`: the change of gold's columns.
-    - `shares`: the change of gold's rows, one item for each group of keys.
-    - `left`: the change of gold's rows, if tasks folded the rows. `shares` is empty then.
+    - `replacement`: the change of gold's rows; None if there is none, or if tasks folded the rows.
+    - `touched`: the keys that the events may change in gold, if they are the events of some keys only; otherwise None.
+    - `left`: the change of gold's rows, if tasks folded the rows.
     """
 
     folded: Folded
@@ -59,7 +60,8 @@ class Outcome:
     stopped_by: RowEvent | None = None
     failure: Exception | None = None
     evolved: Change | None = None
-    shares: list[ShareOutcome] = field(default_factory=list)
+    replacement: Replacement | None = None
+    touched: pa.Table | None = None
     left: LeftRows | None = None
 
     def stop(self, folded: Folded, late: list[RowEvent]) -> None:
@@ -72,11 +74,15 @@ class Outcome:
             self.hold, self.late, self.stopped_by = folded.hold, late, by
 
     def change(self) -> Change:
-        """Return the change of gold for all groups of keys. Raise the failure, if there is one."""
+        """Return the change of gold. Raise the failure, if there is one."""
         if self.failure is not None:
             raise self.failure
         assert self.evolved is not None
-        return join_outcomes(self.evolved, self.shares) if self.shares else replace(self.evolved, left=self.left)
+        change = replace(self.evolved, left=self.left)
+        if self.replacement is None:
+            return change
+        debts = None if change.debts is None else change.debts + self.replacement.debts
+        return replace(change, replacement=self.replacement, debts=debts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,32 +109,28 @@ class Round:
         return [replace(self, work=self.work.of_shard(label)) for label in labels]
 
     def fold(self) -> Outcome:
-        """Fold the events in groups of keys (shares), and compare each group with gold, until a row holds the table."""
-        outcome = Outcome(folded=Folded())
-        for fold in self.found.folds(self.key_changes, self.reader, self.bounds):
-            self._fold_share(fold, outcome)
-        return outcome
-
-    def _fold_share(self, fold: Fold, outcome: Outcome) -> None:
-        work = self.work
-        events, folded = fold()
+        """Fold the events, and compare the result with gold."""
+        work, found, outcome = self.work, self.found, Outcome(folded=Folded())
+        events = found.sample if found.share is None else found.share.events
+        folded = found.fold(self.key_changes, self.reader, self.bounds)
         if folded.hold is not None:
             floor = retention_floor(work.state, self.reader.history)
             outcome.stop(folded, stopping(floor, folded.hold, events, self.bounds))
-            return
-        count_accounted(folded, self.found.in_gold, self.bounds)
+            return outcome
+        count_accounted(folded, found.in_gold, self.bounds)
         if work.mode == "rewrite":
             folded.touched |= folded.winners.keys() | folded.counts.keys()
         elif work.lifts_hold:
             folded.touched = touched_from(folded, lifted_from(work))
-        if outcome.hold is None and outcome.failure is None:
-            try:
-                outcome.evolved = outcome.evolved or self.evolve()
-                replacement = self._replacement(outcome.evolved, folded, events)
-                outcome.shares.append(self.found.kept(replacement, folded, self.reader, self.table.has_part()))
-            except (RewriteNeeded, EventsMissed, UndecidedRows, TableError) as error:
-                outcome.failure = error
+        try:
+            outcome.evolved = self.evolve()
+            outcome.replacement = self._replacement(outcome.evolved, folded, events)
+        except (RewriteNeeded, EventsMissed, UndecidedRows, TableError) as error:
+            outcome.failure = error
+        if found.share is not None:
+            outcome.touched = touched_keys(folded, self.reader)
         outcome.folded.add(folded)
+        return outcome
 
     def evolve(self) -> Change:
         """Return the change of gold's columns and the new truncation points, without any change of single rows."""
