@@ -23,6 +23,7 @@ from retable.replay.table.table_replay import TableReplay
 from retable.schema_history.policies import casts_of
 
 EVENTS_AT_ONCE = 100_000
+"""The largest number of rows of a table that are folded at once, in the driver or in a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +66,17 @@ def columns_of(reader: TableReader) -> list[tuple[str, GoldType]]:
 
 
 def check_parted(work: TableReplay, reader: TableReader) -> None:
-    """Raise NotParted if a key's hash may not find all events on which the key's last state depends."""
-    check_apart(work, reader)
-    if not are_hashed(work, reader):
+    """Raise NotParted if the hash of a key may not find all events on which the last state of the key depends."""
+    history = reader.history
+    columns = [column for epoch in history.epochs for column in epoch.columns]
+    depends = history.shards or history.rekeyed or any(casts_of(columns)) or retention_floor(work.state, history)
+    if work.mode not in ("replay", "rebuild") or depends or not are_hashed(work, reader):
         raise NotParted
 
 
 def are_hashed(work: TableReplay, reader: TableReader) -> bool:
     """Return whether silver has the hash of each key or, in a table without a key, of all values of each row."""
     return work.hashed if reader.keys else not any(event.keys or event.partial for event in work.events)
-
-
-def check_apart(work: TableReplay, reader: TableReader) -> None:
-    """Raise NotParted if the last state of a key may depend on events of other keys."""
-    history = reader.history
-    columns = [column for epoch in history.epochs for column in epoch.columns]
-    depends = history.shards or history.rekeyed or any(casts_of(columns)) or retention_floor(work.state, history)
-    if work.mode not in ("replay", "rebuild") or depends:
-        raise NotParted
 
 
 def is_much(batch: RowBatch, hashes: Hashes) -> bool:
