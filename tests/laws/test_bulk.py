@@ -234,6 +234,19 @@ def test_a_column_between_the_rows_leaves_a_big_window_in_shares(
     ]
 
 
+def test_few_but_large_rows_of_several_kinds_are_folded_by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(make_settings("canal_json"))
+    create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id decimal(9,2) primary key, v int)")
+    world.replay(world.deliver([create, told(2, "INSERT", "1", "1")]))
+    in_tasks(monkeypatch, 1, which="large")
+    for other in ("_decide_vectorized", "_decide"):
+        monkeypatch.setattr(Deciding, other, at_once)
+    add = canal(4, isDdl=True, type="ALTER", data=None, sql="alter table t add column w int")
+    world.replay(world.deliver([told(3, "INSERT", "2", "2"), add, told(5, "INSERT", "3", "3", w="3")]))
+    found = [tuple(json.loads(text).values()) for text in world.gold()["gold_shop.t"].rows]
+    assert found == [("1.00", 1, None), ("2.00", 2, None), ("3.00", 3, 3)]
+
+
 @pytest.mark.parametrize("spellings", [("3", "3.0", "3.00"), ("3", "3.00"), ("3.0", "3.00"), ("3", "3.0")])
 def test_a_key_that_is_written_in_two_ways_is_in_no_two_shares(
     spellings: tuple[str, ...], world: World, monkeypatch: pytest.MonkeyPatch

@@ -25,12 +25,12 @@ def in_two(story: Story, number: int, is_one_place: bool) -> list[RawMessage]:
     for record in story.windows[number]:
         line: dict[str, Any] = json.loads(record.line())
         value: dict[str, Any] = json.loads(line["value"])
-        told = [value]
+        messages = [value]
         if value["meta"]["op"] == "upd" and value["key"]:
             after = {name: text for name, text in value["key"].items() if name not in value["data"]} | value["data"]
             rows = {"ub": value["key"], "ua": after}
-            told = [{"meta": value["meta"] | {"op": op}, "data": data} for op, data in rows.items()]
-        for at, each in enumerate(told):
+            messages = [{"meta": value["meta"] | {"op": op}, "data": data} for op, data in rows.items()]
+        for at, each in enumerate(messages):
             seq = value["meta"]["seq"] if is_one_place else 2 * value["meta"]["seq"] + at
             text = json.dumps(each | {"meta": each["meta"] | {"seq": seq}})
             found.append(message(json.dumps(line | {"offset": 2 * line["offset"] + at, "value": text})))

@@ -139,8 +139,8 @@ class ScopeReader:
             return ()
         rows = self._rows.big_table(windows, history.names)
         found = profiled(self._rows, rows, dict.fromkeys(history.names, ()), self._recorded.ordinals)
-        cut = {table: tables.cut(self._rows, table, mine, self._recorded.ordinals) for table, mine in found.items()}
-        return tuple(tables.split_batches(cut).get(history.identity, ()))
+        parted = {table: tables.cut(self._rows, table, mine, self._recorded.ordinals) for table, mine in found.items()}
+        return tuple(tables.split_batches(parted).get(history.identity, ()))
 
     def has_many(self, gold: str) -> bool:
         """Return whether a gold table has more rows, as the ledger counted them, than are folded at once."""
@@ -218,8 +218,8 @@ class ScopeReader:
 
     def _with_tasks(self, name: str, read: Mapping[TableName, RowBatch]) -> Batches:
         """Return the batches of a window. Tasks profile some batches (`is_for_tasks`), and can then fold them."""
-        goes = {self._goes_to(table) for table, batch in read.items() if is_for_tasks(batch)}
-        apart = [table for table in read if self._goes_to(table) in goes]
+        targets = {self._goes_to(table) for table, batch in read.items() if is_for_tasks(batch)}
+        apart = [table for table in read if self._goes_to(table) in targets]
         window = self._rows.big_table({name}, apart) if apart else None
         found = profiled(self._rows, window, dict.fromkeys(apart, ()), self._recorded.ordinals) if window else {}
         return {table: [batch] for table, batch in read.items()} | found
