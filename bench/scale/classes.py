@@ -156,6 +156,19 @@ def _no_key(rows: int) -> Made:
     return Made([_text(statement(create(has_key=False), 1)), told], table)
 
 
+def _no_key_late(rows: int) -> Made:
+    """One change in a hundred comes in the second measured window, and is older than most of the first one."""
+    table = Table()
+    changes = _all(table, rows)
+    places = np.arange(len(changes))
+
+    def told(mine: Keys) -> Iterator[Message]:
+        return map(Message, dataworks(changes.at(mine), _START + mine, whole, keys=()))
+
+    windows = [partial(told, places[places % 100 != 0]), partial(told, places[places % 100 == 0])]
+    return Made([_text(statement(create(has_key=False), 1)), *windows], table)
+
+
 def _late(rows: int) -> Made:
     """The position of a change decides its window. One change in a hundred comes in a later window."""
     table, dice = Table(), np.random.default_rng(11)
@@ -264,6 +277,7 @@ CLASSES: dict[str, Class] = {
     ),
     "partitions": Class("a topic of four partitions, each with an order of its own", _partitions, "canal_json"),
     "no_key": Class("a table without a key", _no_key),
+    "no_key_late": Class("a table without a key, and one change in a hundred comes late", _no_key_late),
     "late": Class("one change in a hundred comes late, over 24 windows", _late),
     "moves": Class("one update in a hundred changes its key", _moves),
     "shift": Class("every key goes up by one", _shift),

@@ -52,7 +52,7 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     found = []
     rows, ranges_a_task = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 3))
     is_vectorized, rebuilds, releases, is_spread = (data.draw(st.booleans()) for _ in range(4))
-    which = data.draw(st.sampled_from(["big", "wait", "mixed", "large"]))
+    which = data.draw(st.sampled_from(["big", "wait", "mixed", "large", "history"]))
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             if by_tasks:
@@ -195,7 +195,7 @@ def in_tasks(patch: pytest.MonkeyPatch, rows: int, ranges_a_task: int = 1, which
     """Let tables with so many rows in a window be folded by tasks, of several ranges each.
 
     Those are `big` ones, or big ones beside others that `wait`, or only those whose rows are `mixed`, or those whose
-    rows are mixed and `large`.
+    rows are mixed and `large`. Or a window is small, and only the `history` of the table has so many rows.
     """
     if which == "wait":
         patch.setattr(scope, "ROWS_OF_SMALL_TABLES", 0)
@@ -204,6 +204,8 @@ def in_tasks(patch: pytest.MonkeyPatch, rows: int, ranges_a_task: int = 1, which
         patch.setattr(profile, "ROWS_ONE_BY_ONE", rows - 1)
     elif which == "large":
         patch.setattr(profile, "BYTES_AT_ONCE", 100 * rows)
+    elif which == "history":
+        patch.setattr(scope, "EVENTS_AT_ONCE", rows - 1)
     else:
         patch.setattr(MemoryRows, "big", 0)
         patch.setattr(scope, "EVENTS_AT_ONCE", rows - 1)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from queue import SimpleQueue
 from typing import Literal
 
@@ -89,8 +90,7 @@ class Run:
         tables = self._scope_reader.tables()
         identity, name = self._scope_reader.find(tables, gold)
         state = self._locator.find(identity, gold).state
-        is_big = self._scope_reader.has_many(gold)
-        scope = self._scope_reader.table(tables, identity, name, remembered(state) if resumes else (), is_big=is_big)
+        scope = self._scope_reader.table(tables, identity, name, gold, remembered(state) if resumes else ())
         if not scope.tables.has(identity):
             raise NotFound(f"drop {gold}: no source table feeds it now, and its rows are in other tables", table=gold)
         history = scope.tables.history(identity)
@@ -126,11 +126,10 @@ class Run:
             return None
         damaged = scope.found[identity].hold if mode == "replay" else None
         whole = self._whole_mode(history, state) if mode == "replay" and damaged is None else None
-        batches = tuple(scope.batches.get(identity, ()))
+        batches, coming = tuple(scope.batches.get(identity, ())), scope.rows_by_window(identity).total()
         if whole is not None:
-            events, batches = self._all_of(scope, history, gold, silver)
-            silver = {**self._recorded.replayed_content(), **silver}
-        mode = whole or mode
+            events, batches = self._all_of(scope, history, gold, silver, coming)
+            mode, silver = whole, {**self._recorded.replayed_content(), **silver}
         moved = None if mode == "rebuild" else moved_hold(history, state, self._scope_reader.moved.missing(history))
         endless = next((undecided(scope.endless[each]) for each in history.identities & scope.endless.keys()), None)
         hold = damaged or moved or self._blocked.get(identity) or scope.tables.gold_names()[identity][1] or endless
@@ -172,7 +171,7 @@ class Run:
             rules=self._scope_reader.rules.value_rules(history.name),
             applied=self._identities(history, silver),
             before=self._before(history, gold, self._counted_anew(history, state, silver)),
-            whole=lambda: self._scope_reader.whole(scope.tables, history, gold, others | silver.keys()),
+            whole=cache(lambda: self._scope_reader.whole(scope.tables, history, gold, others | silver.keys(), coming)),
             batches=batches,
             identities=lambda: self._identities(history, self._recorded.replayed_content()),
             horizon=max(self._recorded.ordinals[window] for window in scope.visible),
@@ -228,11 +227,11 @@ class Run:
         return Cascades(self._rows, self._locator, self._recorded, scope.tables, results, window).inspect(anew)
 
     def _all_of(
-        self, scope: ReplayScope, history: TableHistory, gold: str, silver: Mapping[str, str]
+        self, scope: ReplayScope, history: TableHistory, gold: str, silver: Mapping[str, str], coming: int
     ) -> tuple[list[RowEvent], tuple[RowBatch, ...]]:
-        """Return all rows of a table: those of this run, and of all replayed windows. Many rows are batches."""
+        """Return all rows of a table: the `coming` ones of this run, and of all replayed windows. Many are batches."""
         replayed, reader = self._recorded.replayed.keys(), self._scope_reader
-        if batches := reader.whole(scope.tables, history, gold, replayed | silver.keys()):
+        if batches := reader.whole(scope.tables, history, gold, replayed | silver.keys(), coming):
             return [event for batch in batches for event in batch.sample], batches
         older = reader.older(scope.tables, history, scope.visible[-1], replayed - silver.keys(), None)
         mine = scope.batches.get(history.identity)

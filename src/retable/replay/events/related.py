@@ -31,7 +31,8 @@ def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
 
     - The settings name another key than gold has.
     - The window has late rows (older than gold), and silver's key hashes may not find all events of their keys. For
-      example, a full load may write a key as `1.5`, and the log may write it as `1.50`: the two hashes differ.
+      example, a full load may write a key as `1.5`, and the log may write it as `1.50`: the two hashes differ. Or a
+      statement after a late row changed the key.
     - The key hashes are not enough, and an update has one half (message) in this window and one in another window.
     - The table has no key, and the number of deletes without an insert is not known, silver no longer has all rows, or
       gold's rows were read with other settings.
@@ -40,6 +41,8 @@ def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
     if work.has_all or not work.events or state is None:
         return False
     if work.hashed:
+        if _is_rekeyed_later(work, window):
+            return True
         types = [reader.columns[at].type for at in reader.key_columns]
         if not work.keys_are_set:
             return any(map(_is_fraction, types)) and any(late_events(work, window))
@@ -50,6 +53,15 @@ def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
     return not reader.keys and (
         state.debts is None or retention_floor(state, work.history) is not None or _is_read_otherwise(work)
     )
+
+
+def _is_rekeyed_later(work: TableReplay, window: str) -> bool:
+    """Return whether a late row needs events that are hashed by a former key, because a later statement changed it."""
+    if work.keys_are_set or not work.history.rekeyed:
+        return False
+    late = late_events(work, window)
+    first = min((LOWEST if event.partial else event.sequence for event in late), default=None)
+    return first is not None and first <= work.history.rekeyed[-1]
 
 
 def _is_fraction(kind: GoldType) -> bool:
@@ -100,12 +112,13 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
     late = [*late_events(work, window, joined), *others]
     if not late:
         return work.events
-    if work.history.rekeyed:
-        return [*work.events, *older(work, None)]
     hashes = frozenset(h for event in late for h in (event.key_hash, event.old_key_hash) if h is not None)
     keys = late[0].keys or ()
     found = older(work, LateKeys(hashes, keys, min(event.sequence for event in late)))
-    if any(event.partial for event in (*work.events, *found)):
+    is_partial = any(event.partial for event in (*work.events, *found))
+    if work.history.rekeyed and (others or is_partial):
+        return [*work.events, *older(work, None)]
+    if is_partial:
         found, hashes = _whole_stories(work, hashes, keys)
     found += other_halves(work, set(unpaired([*work.events, *found])) - (alone - joined))
     return [*work.events, *(event.of_keys(hashes) for event in found)]

@@ -39,6 +39,7 @@ when its replay begins."""
 
 RowsByName = dict[TableName, list[RowEvent]]
 Batches = dict[TableName, list[RowBatch]]
+BigTable = tuple[RowBatch, ...]
 Owned = dict[str, list[RowEvent]]
 
 
@@ -63,9 +64,7 @@ class ReplayScope:
 
     def rows_by_window(self, identity: str) -> Counter[int]:
         """Return the number of rows of a table in each window, by window ordinal."""
-        found: Counter[int] = Counter()
-        for batch in self.batches.get(identity, ()):
-            found += batch.rows_by_window()
+        found = sum((batch.rows_by_window() for batch in self.batches.get(identity, ())), Counter[int]())
         return found or Counter(event.ordinal for event in self.owned.get(identity, []))
 
 
@@ -116,16 +115,16 @@ class ScopeReader:
                 return replace(seen, batches=seen.tables.split_batches(batches))
 
     def table(
-        self, tables: Tables, identity: str, name: TableName, remembered: tuple[InferredColumn, ...], *, is_big: bool
+        self, tables: Tables, identity: str, name: TableName, gold: str, remembered: tuple[InferredColumn, ...]
     ) -> ReplayScope:
         """Read the rows of one table in all replayed windows. `remembered` are its known undeclared columns.
 
-        `name` is its name at the source. If `is_big`, the rows stay in silver's files.
+        `name` is its name at the source, and `gold` its gold name. The rows of a big table stay in silver's files.
         """
         replayed, names = self._recorded.replayed, tables.names_of(identity) or {name}
         visible = self._recorded.visible(max(replayed))
         trace = partial(self._trace, self._statements(visible), visible, set(), remembered, replayed.keys(), set())
-        if is_big:
+        if self.has_many(gold):
             rows = self._rows.big_table(replayed.keys(), names)
             batches = profiled(self._rows, rows, dict.fromkeys(names, ()), self._recorded.ordinals)
             seen, batches = self._parted(batches, trace)
@@ -133,19 +132,19 @@ class ScopeReader:
         records = self._rows.table_rows(visible[-1], names)
         return trace(self._events([record for record in records if record["window"] in replayed], counted=True))
 
-    def whole(self, tables: Tables, history: TableHistory, gold: str, windows: Set[str]) -> tuple[RowBatch, ...]:
-        """Return all rows of a big table in these windows. They stay in silver's files. Return () if it is not big."""
-        if not self.has_many(gold):
+    def whole(self, tables: Tables, history: TableHistory, gold: str, windows: Set[str], coming: int = 0) -> BigTable:
+        """Return all rows of a big table in these windows. They stay in silver's files. Return () unless `has_many`."""
+        if not self.has_many(gold, coming):
             return ()
         rows = self._rows.big_table(windows, history.names)
         found = profiled(self._rows, rows, dict.fromkeys(history.names, ()), self._recorded.ordinals)
         parted = {table: tables.cut(self._rows, table, mine, self._recorded.ordinals) for table, mine in found.items()}
         return tuple(tables.split_batches(parted).get(history.identity, ()))
 
-    def has_many(self, gold: str) -> bool:
-        """Return whether a gold table has more rows, as the ledger counted them, than are folded at once."""
+    def has_many(self, gold: str, coming: int = 0) -> bool:
+        """Return whether a table has more rows than are folded at once: those in the ledger and `coming` new ones."""
         found = self._recorded.ledger.of_table(gold).values()
-        return sum(each.counts.get("rows", 0) for each in found) > EVENTS_AT_ONCE
+        return coming + sum(each.counts.get("rows", 0) for each in found) > EVENTS_AT_ONCE
 
     def find(self, tables: Tables, gold: str) -> tuple[str, TableName]:
         """Return the identity and the source name of a gold table, which need not exist yet. Raise NotFound if none."""
@@ -254,8 +253,7 @@ class ScopeReader:
 
     def _known(self) -> dict[TableName, Sequence | None]:
         """Return the tables of gold that no statement created."""
-        recorded = self._recorded
-        own = known_tables(recorded.tables.values(), recorded.ledger, recorded.kept_from)
+        own = known_tables(self._recorded.tables.values(), self._recorded.ledger, self._recorded.kept_from)
         return {**own, **dict.fromkeys(self.moved.undeclared)}
 
     def _left(self, tables: Tables) -> set[str]:

@@ -49,6 +49,7 @@ from retable.replay.table.rewriting import (
     check_refused,
     evolution_of,
     is_keyed_otherwise,
+    may_rewrite,
     rewritten_in_tasks,
     takes_new_key,
 )
@@ -279,6 +280,8 @@ class Deciding:
         complete = basis.complete or needs_all(work, reader, self._window)
         if complete and takes_new_key(work, history):
             raise RewriteNeeded("its primary key changed")
+        if complete and may_rewrite(work) and work.whole():
+            raise RewriteNeeded("the rows of this window need all other rows of the table, and these are many")
         found = gathered(complete, reader)
         if (clash := ordering_hold(work, history, found.sample)) is not None:
             return basis.below(work, clash)

@@ -12,6 +12,7 @@ from retable.gold.state import KEEP_APPLIED, GoldState
 from retable.gold.store import GoldTable
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
+from retable.replay.table.horizon import retention_floor
 from retable.replay.table.next_state import new_truncations
 from retable.replay.table.table_replay import ReplayPlan, TableReplay, counted_of
 from retable.schema_history.history import TableHistory
@@ -76,6 +77,11 @@ def rewritten_in_tasks(
     folded.verdicts = Counter({of: count for of, count in folded.verdicts.items() if of[0] in counted})
     folded.rejects = [reject for reject in folded.rejects if reject.event.ordinal in counted]
     return anew, plan
+
+
+def may_rewrite(work: TableReplay) -> bool:
+    """Return whether silver has all rows of the table, so that a replay of one window may write all rows again."""
+    return not work.has_all and retention_floor(work.state, work.history) is None and not work.left_out()
 
 
 def check_findable(work: TableReplay, reader: TableReader) -> None:
