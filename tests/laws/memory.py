@@ -306,12 +306,11 @@ class MemoryRows:
         return MemoryWindow(self.window_rows(window, ROW_COLUMNS)) if rows > self.big else None
 
     def big_table(
-        self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None
+        self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None, rows: int = 0
     ) -> WindowRows:
         parts = [self.window_rows(name, ROW_COLUMNS) for name in windows if name in self.silver]
-        rows = pa.concat_tables([_ROWS.empty_table(), *parts])
-        found = [mine for name, mine in by_table(rows) if name in names]
-        return MemoryWindow(pa.concat_tables([rows.slice(0, 0), *found]))
+        found = [mine for name, mine in by_table(pa.concat_tables(parts)) if name in names] if parts else []
+        return MemoryWindow(pa.concat_tables([_ROWS.empty_table(), *found]))
 
     def run(self, tasks: Seq[Callable[[], R]], are_long: bool = False) -> list[R]:
         """Tasks and results are sent, as to other processes."""

@@ -16,6 +16,7 @@ from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 from retable.replay.batch import profile, ranges, row_batch
 from retable.replay.inputs import scope
+from retable.replay.table import rewriting
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.table_replay import TableReplay
 from retable.replay.tasks import folding, task_rows
@@ -204,11 +205,11 @@ def in_tasks(patch: pytest.MonkeyPatch, rows: int, ranges_a_task: int = 1, which
         patch.setattr(profile, "ROWS_ONE_BY_ONE", rows - 1)
     elif which == "large":
         patch.setattr(profile, "BYTES_AT_ONCE", 100 * rows)
-    elif which == "history":
-        patch.setattr(scope, "EVENTS_AT_ONCE", rows - 1)
-    else:
+    elif which != "history":
         patch.setattr(MemoryRows, "big", 0)
         patch.setattr(scope, "EVENTS_AT_ONCE", rows - 1)
+    patch.setattr(scope, "ROWS_ONE_BY_ONE", rows - 1)
+    patch.setattr(rewriting, "EVENTS_AT_ONCE", rows - 1)
     patch.setattr(folding, "EVENTS_AT_ONCE", rows)
     patch.setattr(folding, "EVENTS_IN_TASK", rows)
     patch.setattr(folding, "ROWS_A_TASK", rows * ranges_a_task)
@@ -276,7 +277,8 @@ def test_a_late_row_of_a_share_finds_a_delete_that_writes_its_key_otherwise(worl
 def by_tasks_alone(patch: pytest.MonkeyPatch, rows: int) -> None:
     """Let all windows be folded by tasks, so many rows at a time, and by nothing else."""
     in_tasks(patch, rows)
-    patch.setattr(scope, "EVENTS_AT_ONCE", 0)
+    for at, least in ((scope, "EVENTS_AT_ONCE"), (scope, "ROWS_ONE_BY_ONE"), (rewriting, "EVENTS_AT_ONCE")):
+        patch.setattr(at, least, 0)
     patch.setattr(row_batch, "_FEW_ROWS", 0)
     for other in ("_decide_vectorized", "_decide"):
         patch.setattr(Deciding, other, at_once)

@@ -49,8 +49,8 @@ class Executors:
         (400_001, 1, False, "executor"),
         (None, 1, False, "executor"),
         (400_000, 17, False, "executor"),
-        (100_001, 1, True, "executor"),
-        (100_000, 1, True, "driver"),
+        (150_001, 1, True, "executor"),
+        (150_000, 1, True, "driver"),
     ],
 )
 def test_tasks_run_where_they_are_done_soonest(rows: int | None, tasks: int, are_long: bool, where: str) -> None:
@@ -63,8 +63,15 @@ def test_tasks_run_where_they_are_done_soonest(rows: int | None, tasks: int, are
 def test_all_rows_of_a_table_are_not_counted_as_the_few_of_its_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LakeRows, "_of_tables", lambda *_: None)
     rows = LakeRows(cast(Any, None), "shop", WindowSize(1))
-    for windows, since, slots in (({"a"}, None, 1), ({"a", "b"}, LOWEST, 1), ({"a", "b"}, None, 0)):
-        rows.big_table(windows, [], since)
+    for windows, since, count, slots in (
+        ({"a"}, None, 0, 1),
+        ({"a", "b"}, LOWEST, 0, 1),
+        ({"a", "b"}, None, 150_000, 2),
+        # Another table of the same replay has fewer rows.
+        ({"a", "b"}, None, 10, 2),
+        ({"a", "b"}, None, 0, 0),
+    ):
+        rows.big_table(windows, [], since, count)
         assert rows.slots_here(are_long=False) == slots
 
 

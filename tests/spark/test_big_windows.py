@@ -26,6 +26,7 @@ from retable.replay.batch.row_batch import RemoteRows
 from retable.replay.files import lake_rows
 from retable.replay.inputs import scope
 from retable.replay.spark import SparkRows
+from retable.replay.table import rewriting
 from retable.replay.table.table_replay import TableReplay
 from retable.replay.tasks import folding
 from retable.simulate import HELD_KINDS, Delivery
@@ -42,7 +43,10 @@ def by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """All windows are big, and a task has few rows."""
     monkeypatch.setattr(lake_rows, "ROWS_HERE", 0)
     monkeypatch.setattr(lake_rows, "ROWS_NEAR", 0)
+    monkeypatch.setattr(lake_rows, "ROWS_NEAR_LONG", 0)
     monkeypatch.setattr(scope, "EVENTS_AT_ONCE", 1)
+    monkeypatch.setattr(scope, "ROWS_ONE_BY_ONE", 1)
+    monkeypatch.setattr(rewriting, "EVENTS_AT_ONCE", 1)
     monkeypatch.setattr(folding, "EVENTS_AT_ONCE", 4)
     monkeypatch.setattr(folding, "EVENTS_IN_TASK", 4)
     monkeypatch.setattr(folding, "ROWS_A_TASK", 8)
@@ -89,6 +93,7 @@ def test_tasks_that_run_in_this_process_come_to_the_same(
     by_tasks: None, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lake_rows, "ROWS_NEAR", 1_000)
+    monkeypatch.setattr(lake_rows, "ROWS_NEAR_LONG", 1_000)
     story, order = STORIES[0]
     world, pure = replay_as_in_memory(story, order, tmp_path / "lake")
     assert world.gold() == pure.gold()

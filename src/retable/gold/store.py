@@ -194,9 +194,9 @@ class RowStore(Protocol):
         """Return the row events of a window if they are too many for one process. Otherwise return None."""
 
     def big_table(
-        self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None
+        self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None, rows: int = 0
     ) -> WindowRows:
-        """Return the row events of these tables in these windows. Events below the sequence `since` may be missing."""
+        """Return the events of tables in windows, about `rows` (0: unknown). Those below `since` may be missing."""
 
     def run(self, tasks: Seq[Callable[[], R]], are_long: bool = False) -> list[R]:
         """Run tasks in this process, or in parallel in others. Return their results. `are_long` marks slow tasks."""

@@ -25,9 +25,9 @@ from retable.replay.inputs.silver import of_kind, read_removals, read_times
 ROWS_HERE = 100_000
 """A window with at most this number of rows is read at once in this process, and not by tasks."""
 ROWS_NEAR = 400_000
-"""The tasks of a window with at most this number of rows run in this process: Spark's workers would start more slowly.
-
-If the tasks fold rows one by one, the limit is `ROWS_HERE`."""
+"""Tasks that read at most this number of rows run in this process: Spark's workers would start more slowly."""
+ROWS_NEAR_LONG = 150_000
+"""The same limit for tasks that fold rows one by one."""
 _ROWS_A_TASK_HERE = 100_000
 
 
@@ -42,11 +42,11 @@ def _from(since: Sequence | None) -> BooleanExpression:
 
 @dataclass(slots=True)
 class WindowSize:
-    """The number of rows of the replayed window. It decides whether tasks run in this process or on Spark's workers.
+    """The number of rows that a replay reads. It decides whether tasks run in this process or on Spark's workers.
 
-    `rows` is None if the number is not known. It is also None if several windows are replayed together, for example to
-    write all rows of a table again. `LakeRows.big_window` sets the number. `LakeRows.big_table` sets it to None if it
-    reads all events of several windows. All sessions of a replay share this object.
+    `rows` is None if the number is not known. `LakeRows.big_window` sets it to the rows of the window. If
+    `LakeRows.big_table` reads all events of a table in several windows, for example to write all its rows again, it
+    sets a higher number to theirs. All sessions of a replay share this object.
     """
 
     rows: int | None = None
@@ -83,7 +83,7 @@ class LakeRows:
 
         `are_long` is True if the tasks fold rows one by one, which takes longer.
         """
-        rows, most = self.size.rows, ROWS_HERE if are_long else ROWS_NEAR
+        rows, most = self.size.rows, ROWS_NEAR_LONG if are_long else ROWS_NEAR
         return 0 if rows is None or rows > most else -(-rows // _ROWS_A_TASK_HERE)
 
     def _window(self, window: str) -> SilverFiles | None:
@@ -94,10 +94,10 @@ class LakeRows:
         return SilverFiles(worker_io(table), table.metadata, tuple(files))
 
     def big_table(
-        self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None
+        self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None, rows: int = 0
     ) -> WindowRows:
         if since is None and len(windows) > 1:
-            self.size.rows = None
+            self.size.rows = max(rows, self.size.rows or 0) if rows else None
         return self._of_tables(names, lambda window: window in windows, since)
 
     def table_rows(

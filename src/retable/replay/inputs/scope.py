@@ -14,7 +14,7 @@ from retable.ledger.rows import TableRow
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.batch.profile import is_for_tasks, profiled
+from retable.replay.batch.profile import ROWS_ONE_BY_ONE, is_for_tasks, profiled
 from retable.replay.batch.row_batch import RowBatch, read_batches
 from retable.replay.batch.silver_rows import ROW_COLUMNS, SKETCH_COLUMNS, by_name, to_event
 from retable.replay.events.shares import EVENTS_AT_ONCE
@@ -124,8 +124,8 @@ class ScopeReader:
         replayed, names = self._recorded.replayed, tables.names_of(identity) or {name}
         visible = self._recorded.visible(max(replayed))
         trace = partial(self._trace, self._statements(visible), visible, set(), remembered, replayed.keys(), set())
-        if self.has_many(gold):
-            rows = self._rows.big_table(replayed.keys(), names)
+        if (count := self._count(gold)) > ROWS_ONE_BY_ONE:
+            rows = self._rows.big_table(replayed.keys(), names, rows=count)
             batches = profiled(self._rows, rows, dict.fromkeys(names, ()), self._recorded.ordinals)
             seen, batches = self._parted(batches, trace)
             return replace(seen, batches=seen.tables.split_batches(batches))
@@ -133,18 +133,16 @@ class ScopeReader:
         return trace(self._events([record for record in records if record["window"] in replayed], counted=True))
 
     def whole(self, tables: Tables, history: TableHistory, gold: str, windows: Set[str], coming: int = 0) -> BigTable:
-        """Return all rows of a big table in these windows. They stay in silver's files. Return () unless `has_many`."""
-        if not self.has_many(gold, coming):
+        """Return all rows of a big table in these windows. They stay in silver's files. Return () if it is not big.
+
+        `coming` is the number of rows of this run, which the ledger may not have counted yet.
+        """
+        if (count := self._count(gold) + coming) <= ROWS_ONE_BY_ONE:
             return ()
-        rows = self._rows.big_table(windows, history.names)
+        rows = self._rows.big_table(windows, history.names, rows=count)
         found = profiled(self._rows, rows, dict.fromkeys(history.names, ()), self._recorded.ordinals)
         parted = {table: tables.cut(self._rows, table, mine, self._recorded.ordinals) for table, mine in found.items()}
         return tuple(tables.split_batches(parted).get(history.identity, ()))
-
-    def has_many(self, gold: str, coming: int = 0) -> bool:
-        """Return whether a table has more rows than are folded at once: those in the ledger and `coming` new ones."""
-        found = self._recorded.ledger.of_table(gold).values()
-        return coming + sum(each.counts.get("rows", 0) for each in found) > EVENTS_AT_ONCE
 
     def find(self, tables: Tables, gold: str) -> tuple[str, TableName]:
         """Return the identity and the source name of a gold table, which need not exist yet. Raise NotFound if none."""
@@ -236,6 +234,10 @@ class ScopeReader:
         This is the table that the settings name for several source tables, or else the source table itself.
         """
         return self._settings.target(name) or name
+
+    def _count(self, gold: str) -> int:
+        """Return how many rows of a gold table the ledger counted in all windows."""
+        return sum(each.counts.get("rows", 0) for each in self._recorded.ledger.of_table(gold).values())
 
     # --- what there is -------------------------------------------------------------------------------------------
     def _taken(self) -> dict[str, TableRow]:

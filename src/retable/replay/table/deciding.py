@@ -280,7 +280,7 @@ class Deciding:
         complete = basis.complete or needs_all(work, reader, self._window)
         if complete and takes_new_key(work, history):
             raise RewriteNeeded("its primary key changed")
-        if complete and may_rewrite(work) and work.whole():
+        if complete and may_rewrite(work):
             raise RewriteNeeded("the rows of this window need all other rows of the table, and these are many")
         found = gathered(complete, reader)
         if (clash := ordering_hold(work, history, found.sample)) is not None:

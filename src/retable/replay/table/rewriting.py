@@ -12,6 +12,7 @@ from retable.gold.state import KEEP_APPLIED, GoldState
 from retable.gold.store import GoldTable
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
+from retable.replay.events.shares import EVENTS_AT_ONCE
 from retable.replay.table.horizon import retention_floor
 from retable.replay.table.next_state import new_truncations
 from retable.replay.table.table_replay import ReplayPlan, TableReplay, counted_of
@@ -80,8 +81,13 @@ def rewritten_in_tasks(
 
 
 def may_rewrite(work: TableReplay) -> bool:
-    """Return whether silver has all rows of the table, so that a replay of one window may write all rows again."""
-    return not work.has_all and retention_floor(work.state, work.history) is None and not work.left_out()
+    """Return whether a window that needs all rows of the table writes them all again, by tasks.
+
+    It does if they are too many for one process, and if silver has all of them.
+    """
+    if work.has_all or retention_floor(work.state, work.history) is not None or work.left_out():
+        return False
+    return sum(batch.source.num_rows for batch in work.whole()) > EVENTS_AT_ONCE
 
 
 def check_findable(work: TableReplay, reader: TableReader) -> None:
