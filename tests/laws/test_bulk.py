@@ -19,7 +19,7 @@ from retable.replay.inputs import scope
 from retable.replay.table import rewriting
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.table_replay import TableReplay
-from retable.replay.tasks import folding, task_rows
+from retable.replay.tasks import apart, folding, task_rows
 from retable.simulate import Delivery
 
 
@@ -210,6 +210,7 @@ def in_tasks(patch: pytest.MonkeyPatch, rows: int, ranges_a_task: int = 1, which
         patch.setattr(scope, "EVENTS_AT_ONCE", rows - 1)
     patch.setattr(scope, "ROWS_ONE_BY_ONE", rows - 1)
     patch.setattr(rewriting, "EVENTS_AT_ONCE", rows - 1)
+    patch.setattr(apart, "FEW_ROWS", 0)
     patch.setattr(folding, "EVENTS_AT_ONCE", rows)
     patch.setattr(folding, "EVENTS_IN_TASK", rows)
     patch.setattr(folding, "ROWS_A_TASK", rows * ranges_a_task)

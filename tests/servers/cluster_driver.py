@@ -19,7 +19,7 @@ from retable.replay.files import lake_rows
 from retable.replay.inputs import scope
 from retable.replay.spark import rebuild, replay
 from retable.replay.table import rewriting
-from retable.replay.tasks import folding
+from retable.replay.tasks import apart, folding
 from retable.session import build_session
 from retable.settings.load import load_settings
 
@@ -34,7 +34,7 @@ def run(stage: str, settings: str, window: str, run: str, now: str, rows_a_task:
     """
     if rows_a_task:
         lake_rows.ROWS_HERE = lake_rows.ROWS_NEAR = lake_rows.ROWS_NEAR_LONG = 0
-        scope.EVENTS_AT_ONCE = scope.ROWS_ONE_BY_ONE = rewriting.EVENTS_AT_ONCE = 0
+        scope.EVENTS_AT_ONCE = scope.ROWS_ONE_BY_ONE = rewriting.EVENTS_AT_ONCE = apart.FEW_ROWS = 0
         folding.EVENTS_AT_ONCE = folding.EVENTS_IN_TASK = folding.ROWS_A_TASK = int(rows_a_task)
     try:
         told = load_settings(settings)

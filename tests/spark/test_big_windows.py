@@ -28,7 +28,7 @@ from retable.replay.inputs import scope
 from retable.replay.spark import SparkRows
 from retable.replay.table import rewriting
 from retable.replay.table.table_replay import TableReplay
-from retable.replay.tasks import folding
+from retable.replay.tasks import apart, folding
 from retable.simulate import HELD_KINDS, Delivery
 
 STORIES = (
@@ -47,6 +47,7 @@ def by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scope, "EVENTS_AT_ONCE", 1)
     monkeypatch.setattr(scope, "ROWS_ONE_BY_ONE", 1)
     monkeypatch.setattr(rewriting, "EVENTS_AT_ONCE", 1)
+    monkeypatch.setattr(apart, "FEW_ROWS", 0)
     monkeypatch.setattr(folding, "EVENTS_AT_ONCE", 4)
     monkeypatch.setattr(folding, "EVENTS_IN_TASK", 4)
     monkeypatch.setattr(folding, "ROWS_A_TASK", 8)

@@ -10,6 +10,10 @@ from retable.replay.table.table_replay import TableReplay
 from retable.schema_history.history import TableHistory
 from retable.schema_history.policies import casts_of
 
+FEW_ROWS = 150_000
+"""Up to this number of rows with a change of the key, the driver folds the rows with less work than tasks: tasks divide
+all rows again for each key."""
+
 
 def check_in_tasks(work: TableReplay, reader: TableReader) -> None:
     """Raise NotParted if the rows cannot be divided among tasks, because a row depends on rows with other keys.
@@ -45,7 +49,9 @@ def _check_apart(work: TableReplay, reader: TableReader) -> None:
 
 
 def _why_not_staged(work: TableReplay, reader: TableReader) -> str | None:
-    """Return why tasks cannot fold the rows from before a change of the key; None if they can."""
+    """Return why tasks do not fold the rows from before a change of the key; None if they do."""
+    if sum(each.num_rows for each in sources_of(work)) <= FEW_ROWS:
+        return "its rows are few"
     if any(each.is_partial for each in sources_of(work)):
         return "some rows have only some columns"
     if any(each.has_halves for each in sources_of(work)):
