@@ -6,6 +6,7 @@ from collections.abc import Set
 import pytest
 
 from formats.events import canal
+from laws.retaining import retain
 from laws.story import HELD_KINDS, SUPPORTED, tell
 from laws.test_bulk import in_tasks
 from laws.world import World, make_settings
@@ -127,3 +128,46 @@ def test_halves_that_met_in_a_big_table_wait_no_longer(monkeypatch: pytest.Monke
     assert found[0] == found[1]
     assert any(found[0][0][1].values())
     assert not any(found[0][0][3].values())
+
+
+def test_the_rows_of_a_late_window_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the late window has many rows, and not what gold has of the table."""
+    create = ddl(1, "create table t (id decimal(9,2), c int, v varchar(9))")
+    last = [create, change(50, "INSERT", "1", "v1", ())]
+    late = [change(10 + at, "INSERT", f"{at % 2}", f"v{at % 2}", ()) for at in range(6)]
+    world = World(make_settings("canal_json"))
+    names = [world.deliver(window) for window in (late, last)]
+    in_tasks(monkeypatch, 4, which="history")
+    monkeypatch.setattr(ScopeReader, "older", older_of_keys)
+    for number in (1, 0):
+        world.replay(names[number])
+    assert [json.loads(row)["v"] for row in world.gold()[TABLE].rows] == ["v0"] * 3 + ["v1"] * 4
+
+
+def test_a_table_that_retention_shortened_is_not_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silver does not have all of its rows any more, so the driver folds those that are left."""
+    key = ("id",)
+    windows = [
+        [
+            ddl(1, f"create table t (id {TYPES['id']} primary key, c int, v varchar(9))"),
+            *(change(2 + at, "INSERT", f"{at}", "first", key) for at in range(4)),
+        ],
+        [change(20, "UPDATE", "1", "second", key), change(30, "UPDATE", "2", "second", key)],
+        [change(21, "UPDATE", "1.0", "late", key), change(22, "UPDATE", "2.00", "late", key)],
+    ]
+    found = []
+    for by_tasks in (False, True):
+        world = World(make_settings("canal_json"))
+        with monkeypatch.context() as patch:
+            for number, window in enumerate(windows):
+                name = world.deliver(window)
+                if number == 2:
+                    assert retain(world, 1).raised
+                    if by_tasks:
+                        in_tasks(patch, 1, which="history")
+                world.replay(name)
+        found.append((world.gold(), world.counts, world.states()))
+    assert found[0] == found[1]
+    gold = found[0][0][TABLE]
+    assert gold.hold is None
+    assert [json.loads(row)["v"] for row in gold.rows] == ["first", "late", "second", "first"]

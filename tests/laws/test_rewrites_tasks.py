@@ -17,6 +17,7 @@ from retable.model.message import RawMessage
 from retable.replay.table import deciding
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.table_replay import TableReplay
+from retable.replay.tasks import apart
 
 TYPES = {"id": "LONG", "v": "LONG"}
 IN_DRIVER = "gold_shop.t: the driver folds all rows, and not tasks, because {}"
@@ -310,3 +311,17 @@ def test_a_narrower_type_and_another_key_come_to_the_same(most: int, rows: int) 
     assert_alike(one, other)
     assert (other.gold()["gold_shop.t"].hold is None) == (most == 9)
     assert IN_DRIVER.format("its primary key changes, and a type change may lose a part of a value") in said
+
+
+def test_few_rows_of_a_table_whose_key_changed_stay_in_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = list[str]()
+    world = pairs(3, 1, 2, 0)()
+    world.replay(world.deliver([ddl(22, REKEYED), keyed(30, 7, 40, 7, "k")]))
+    in_tasks(monkeypatch, 1, which="history")
+    for most, is_said in ((5, True), (4, False)):
+        monkeypatch.setattr(apart, "FEW_ROWS", most)
+        said.clear()
+        before = world.gold()
+        world.rebuild("gold_shop.t", said.append)
+        assert (IN_DRIVER.format("its primary key changes, and its rows are few") in said) == is_said
+        assert world.gold() == before
