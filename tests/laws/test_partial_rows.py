@@ -13,6 +13,7 @@ from laws.test_partitions import told_of
 from laws.world import World, make_settings
 from retable.model.message import RawMessage
 from retable.replay.table.deciding import Deciding
+from retable.replay.tasks import folding
 from retable.simulate import ROW_KINDS, Delivery
 
 
@@ -23,9 +24,11 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     delivery = Delivery(windows=data.draw(st.integers(1, 5)), late=data.draw(shares), repeated=data.draw(shares))
     story = tell(data.draw(seeds), "shareplex_json", delivery, data.draw(sizes), ROW_KINDS)
     order = data.draw(st.permutations(range(len(story.windows))))
-    rows, found = data.draw(st.integers(1, 8)), []
+    rows, is_spread, found = data.draw(st.integers(1, 8)), data.draw(st.booleans()), []
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
+            if is_spread:
+                patch.setattr(folding, "are_by_key", lambda *_: False)
             if by_tasks:
                 in_tasks(patch, rows)
             else:
@@ -61,8 +64,9 @@ STORIES = {
 
 
 @pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("is_spread", [False, True])
 @pytest.mark.parametrize("case", STORIES)
-def test_tasks_alone_do_it(case: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_alone_do_it(case: str, is_spread: bool, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     first = [told(1, "ins", id=1, a=11, b=12), told(2, "ins", id=2, a=21, b=22)]
     window, wanted = STORIES[case]
     tables = {"shop.SHOP.t": {"keys": ["id"], "types": dict.fromkeys(("id", "a", "b"), "int")}}
@@ -70,6 +74,8 @@ def test_tasks_alone_do_it(case: str, rows: int, monkeypatch: pytest.MonkeyPatch
     for each in (first, [told(4, "upd", {"id": 1}, a=14)]):
         world.replay(world.deliver(each))
     by_tasks_alone(monkeypatch, rows)
+    if is_spread:
+        monkeypatch.setattr(folding, "are_by_key", lambda *_: False)
     world.replay(world.deliver(window))
     (gold,) = world.gold().values()
     assert {tuple(json.loads(row).values()) for row in gold.rows} == wanted

@@ -48,6 +48,15 @@ class KeyRanges:
         """The number of all groups. They have the same number of ranges as this group."""
         return self.count // (self.end - self.first)
 
+    @property
+    def held_in(self) -> range:
+        """The groups, by their index, that the hashes of this group's keys are in. Linked keys are in any group."""
+        return range(self.parts) if self.takes_linked else range(self.part, self.part + 1)
+
+    def parts_of(self, hashes: Hashes) -> Places:
+        """Return for each hash the index of its group, whether its key is linked or not."""
+        return range_numbers(hashes, self.count) // (self.end - self.first)
+
     def owns(self, hashes: Hashes) -> Flags:
         are_linked = np.isin(hashes, np.array(self.linked, np.int64))
         if self.takes_linked:

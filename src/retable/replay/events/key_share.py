@@ -22,6 +22,13 @@ class NotParted(Exception):
         super().__init__(reason)
 
 
+class OthersNeeded(NotParted):
+    """Tasks cannot bring the rows of this window together with rows of other windows, which they need.
+
+    Tasks that fold all rows of the table again need no others.
+    """
+
+
 class SpelledTwice(NotParted):
     """A key has two spellings, such as `1.5` and `1.50`, so that one key hash does not find all events of the key."""
 

@@ -19,7 +19,7 @@ from retable.model.row_event import unpaired
 from retable.replay.batch.ranges import fold_by_ranges, has_twice
 from retable.replay.batch.row_batch import RemoteRows, RowBatch, are_of_one_kind, merged
 from retable.replay.batch.vectorized import VectorizedRows, join_vectorized
-from retable.replay.events.key_share import KeyShare, NotParted
+from retable.replay.events.key_share import KeyShare, NotParted, OthersNeeded
 from retable.replay.events.related import events_of, needs_all
 from retable.replay.events.shares import Gathered, check_parted, is_much, share_of, touched_keys
 from retable.replay.table.folding import Outcome, Round, are_of_other_parts, has_others
@@ -236,6 +236,8 @@ class Deciding:
                 work, Basis(standing_hold(work)), lambda basis: self._decide_once(work, table, basis, gathered)
             )
         except (NotParted, NotHere) as reason:
+            if isinstance(reason, OthersNeeded) and may_rewrite(work):
+                raise RewriteNeeded(str(reason)) from reason
             self._on_progress(f"{work.gold}: the driver folds all rows, and not tasks, because {reason}")
             return None
 

@@ -52,15 +52,9 @@ def _why_not_staged(work: TableReplay, reader: TableReader) -> str | None:
     """Return why tasks do not fold the rows from before a change of the key; None if they do."""
     if sum(each.num_rows for each in sources_of(work)) <= FEW_ROWS:
         return "its rows are few"
-    if any(each.is_partial for each in sources_of(work)):
-        return "some rows have only some columns"
-    if any(each.has_halves for each in sources_of(work)):
-        return "some updates come as two messages"
     if reader.history.shards:
         return "several source tables go into it"
-    if is_cast_from(reader, LOWEST):
-        return "a type change may lose a part of a value"
-    return "a rebuild goes on from its last state" if work.mode == "resume" else None
+    return "a type change may lose a part of a value" if is_cast_from(reader, LOWEST) else None
 
 
 def is_rekeyed_from(reader: TableReader, position: Sequence) -> bool:

@@ -22,13 +22,13 @@ from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_kinds import Flags, Hashes
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, hashes_of, join_vectorized
-from retable.replay.events.key_share import KeyShare, NotParted, share
+from retable.replay.events.key_share import KeyShare, NotParted, OthersNeeded, share
 from retable.replay.events.shares import columns_of, key_of, share_of, speak_of, touched_keys
 from retable.replay.table.folding import of_other_parts, standing_rows
 from retable.replay.table.hold_rules import schema_hold, touched_from
 from retable.replay.table.replace import EventsMissed, first_failure, is_below, replace_bag, replace_keys
 from retable.replay.tasks.doubts import may_be_spelled_otherwise, rows_by_place
-from retable.replay.tasks.halves import Met
+from retable.replay.tasks.halves import Met, TaskRows
 from retable.replay.tasks.others import Others, event_hashes
 from retable.replay.tasks.outcome import TaskOutcome, first_stop
 from retable.replay.tasks.stages import CarriedRows, of_range
@@ -76,17 +76,14 @@ class FoldTask:
         """
         outcome, made, touched = TaskOutcome(), list[VectorizedRows](), list[pa.Table]()
         reader = self.facts.reader()
-        own, met = self.rows.read(self.ranges, not_read(self.plain)), self.met.read(self.ranges)
-        rows = pa.concat_tables([own, *met])
-        # If both halves of an update are in this task, a range already has its own half.
-        is_met = np.arange(rows.num_rows) >= own.num_rows
-        before = None if self.carried is None else self.carried.read(self.ranges.part)
+        rows = self.met.beside(self.rows.read(self.ranges, not_read(self.plain)), self.ranges)
+        before = None if self.carried is None else self.carried.read(self.ranges)
         try:
-            parted = self._parted(rows, reader)
+            parted = self._parted(rows.rows, reader)
         except NotHere as failure:
             return TaskOutcome(failure=failure)
         for ranges in self.ranges.each():
-            mine = rows.filter(pa.array(ranges.speak_of(rows) & ~(is_met & ranges.owns(hashes_of(rows)))))
+            mine = rows.of(ranges)
             joined = self.met.stories(ranges)
             over = None if before is None else of_range(before, ranges)
             if not (mine.num_rows or joined or (over is not None and over.num_rows)):
@@ -160,14 +157,14 @@ class FoldTask:
             rest = np.union1d(vectorized.rest, of_joined[ranges.owns(of_joined)])
             mine = share_of(rows, rest, self._events, more)
         if more and not unpaired(mine.events).keys() <= self.met.waiting_here():
-            raise NotParted("late rows need updates that come as two messages")
+            raise OthersNeeded("late rows need updates that come as two messages")
         if mine.events or mine.over is not None:
             yield from self._compared(mine, reader, outcome, touched)
 
     def _more(self, rows: pa.Table, late: Flags, joined: list[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
         """Return the events of other windows that the late rows of a range and the `joined` halves need."""
         if self.others is None:
-            raise NotParted("some rows are late")
+            raise OthersNeeded("some rows are late")
         here = {event.arrival for event in self._events(rows.filter(pa.array(late)))} if joined else set()
         others = self.others.of(rows.filter(pa.array(late)), joined, ranges)
         found = {event.arrival: event for event in [*others, *joined]}
@@ -184,10 +181,7 @@ class FoldTask:
         touched.append(touched_keys(folded, reader))
         if outcome.is_held_by(folded) or outcome.stop is not None:
             return
-        # Other tasks or windows report their own rejects; a pair is settled only if gold's state has it waiting.
-        folded.rejects = [reject for reject in folded.rejects if reject.event.counted]
-        folded.settled = {pair for pair in folded.settled if pair[:2] in self.met.waiting}
-        outcome.folded.add(folded)
+        outcome.folded.add(self.met.counted(folded))
         if outcome.folded.hold is not None or outcome.failure is not None:
             return
         folded.touched = touched_from(folded, self.since)
@@ -212,16 +206,15 @@ class FoldTask:
         outcome.rows, outcome.gone = self._put(changes.rows), self._put(changes.keys)
         outcome.edges = edges_of(changes.keys)
 
-    def _doubt(self, outcome: TaskOutcome, reader: TableReader, rows: pa.Table, touched: pa.Table) -> None:
+    def _doubt(self, outcome: TaskOutcome, reader: TableReader, rows: TaskRows, touched: pa.Table) -> None:
         """Write to the exchange the hashes that no other task may have, too."""
         if may_be_spelled_otherwise(reader):
             outcome.doubts["keys"] = self._left(pa.table({"hash": typed_hashes(touched)}))
         if not reader.keys:
-            mine = rows.filter(pa.array(self.ranges.owns(hashes_of(rows))))
-            outcome.doubts["places"] = self._left(rows_by_place(mine))
+            outcome.doubts["places"] = self._left(rows_by_place(rows.at_home(self.ranges)))
 
     def _left(self, hashed: pa.Table) -> str:
-        return left_in_parts(self.exchange, hashed, np.asarray(hashed["hash"]), self.ranges.parts)
+        return left_in_parts(self.exchange, hashed, np.asarray(hashed["hash"]), self.ranges)
 
     def _put(self, rows: pa.Table) -> dict[str, int]:
         return {self.exchange.put([rows]): rows.num_rows} if rows.num_rows else {}

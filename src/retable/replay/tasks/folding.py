@@ -11,11 +11,13 @@ from retable.errors import TableError
 from retable.fold.fold import Folded
 from retable.fold.images import TableReader
 from retable.fold.key_changes import FormerKey, former_key
+from retable.gold.evolve import RewriteNeeded
 from retable.gold.store import Exchange, NotHere
 from retable.model.sequence import LOWEST, parse_sequence
 from retable.replay.batch.ranges import BYTES_AT_ONCE, KeyRanges, ranges_of
 from retable.replay.batch.row_batch import RemoteRows, Stretch, in_pieces
-from retable.replay.events.key_share import NotParted, SpelledTwice
+from retable.replay.batch.row_kinds import Hashes
+from retable.replay.events.key_share import NotParted, OthersNeeded, SpelledTwice
 from retable.replay.events.related import other_halves
 from retable.replay.events.shares import EVENTS_AT_ONCE, are_hashed
 from retable.replay.table.folding import Outcome, Round
@@ -27,7 +29,7 @@ from retable.replay.tasks.apart import is_rekeyed_from, sources_of
 from retable.replay.tasks.doubts import have_twice
 from retable.replay.tasks.fold_task import FoldTask
 from retable.replay.tasks.halves import Met, meet
-from retable.replay.tasks.links import with_links
+from retable.replay.tasks.links import all_linked, linked_in, with_links
 from retable.replay.tasks.others import Others, others_of
 from retable.replay.tasks.outcome import TaskOutcome, first_stop
 from retable.replay.tasks.spread import SpreadTask
@@ -71,14 +73,17 @@ def fold_in_tasks(
 def _fold_stages(of: Round, folding: "_Folding", left: set[str]) -> list[TaskOutcome]:
     """Let tasks fold the rows from before each change of the key, and then the others. Return the results of all tasks.
 
-    A stage whose rows hold the table is the last one. Raise NotParted if the rows must be folded in the driver.
+    A stage whose rows hold the table is the last one. Raise RewriteNeeded or OthersNeeded if this run does not replace
+    all of gold's rows, because stages start without rows. Raise NotParted if the rows must be folded in the driver.
     """
     if not (of.work.replaces_all or of.work.state is None):
-        raise NotParted("its primary key changes")
+        if of.work.has_all:
+            raise RewriteNeeded("its primary key changed")
+        raise OthersNeeded("its primary key changes")
     folding = replace(folding, former=tuple(map(former_key, of.key_changes)))
     spread, carried, found = folding.spread(), None, list[TaskOutcome]()
     for number, key in enumerate(folding.former):
-        tasks = [folding.stage(number, spread[number], carried, ranges) for ranges in folding.ranges]
+        tasks = folding.stages(number, spread[number], carried)
         made = of.rows.run(tasks, are_long=True)
         left.update(name for each in made for name in each.names())
         if any(each.failure is not None for each in made):
@@ -186,24 +191,29 @@ class _Folding:
             for piece in in_pieces(self.stretches, len(self.ranges))
         ]
         found = store.run(tasks, are_long=self.plain is None)
-        names = [mine for mine in found if mine is not None]
-        self.left.update(chain.from_iterable(names))
-        if len(names) < len(found):
-            raise NotParted("rows with only some columns change their key")
-        return [Spread(self.exchange, mine) for mine in zip(*names, strict=True)]
+        self.left.update(name for each in found for name, _ in each)
+        return [
+            Spread(self.exchange, tuple(name for name, _ in stage), all_linked(linked for _, linked in stage))
+            for stage in zip(*found, strict=True)
+        ]
 
-    def stage(self, number: int, rows: Spread, carried: CarriedRows | None, ranges: KeyRanges) -> StageTask:
-        """Return a task that folds the rows of a stage in some ranges."""
-        return StageTask(
-            stage=number,
-            rows=rows,
-            carried=carried,
-            ranges=ranges,
-            ordinals=self.ordinals,
-            facts=self.facts,
-            bounds=self.of.bounds,
-            exchange=self.exchange,
-        )
+    def stages(self, number: int, rows: Spread, carried: CarriedRows | None) -> list[StageTask]:
+        """Return the tasks that fold the rows of a stage, one for each group of key ranges."""
+        met = self.meet(rows)
+        return [
+            StageTask(
+                stage=number,
+                rows=rows,
+                met=met,
+                carried=carried,
+                ranges=ranges,
+                ordinals=self.ordinals,
+                facts=self.facts,
+                bounds=self.of.bounds,
+                exchange=self.exchange,
+            )
+            for ranges in with_links(self.ranges, rows.linked)
+        ]
 
     def meet(self, rows: RangeRows) -> Met:
         """Let tasks match the halves of updates, and find the halves that are in other windows."""
@@ -213,6 +223,8 @@ class _Folding:
         if of.work.state is None or of.work.mode == "rebuild":
             return met
         joined = [] if of.work.has_all else other_halves(of.work, {event.pair for event in met.alone})
+        if any(event.partial for event in joined):
+            raise OthersNeeded("the other messages of some of its updates have only some columns")
         waiting = (parse_sequence(text)[:2] for text in of.work.state.pending)
         return replace(met, joined=tuple(joined), waiting=frozenset(waiting))
 
@@ -221,7 +233,7 @@ class _Folding:
         of, table, met = self.of, self.of.table, self.meet(rows)
         others = others_of(of.work, of.reader, of.rows, self.window, met.joined, self.shard)
         if others is not None and not isinstance(rows, InSilver):
-            raise NotParted("some rows are late, and the hashes of keys in silver do not find all rows of a key")
+            raise OthersNeeded("some rows are late, and the hashes of keys in silver do not find all rows of a key")
         starts_empty = table.is_empty or of.work.replaces_all or is_emptied(of.work, of.reader.history)
         finder = None if starts_empty else of.rows.key_finder(of.work.gold)
         return [
@@ -242,16 +254,19 @@ class _Folding:
                 since=None if of.work.replaces_all else lifted_from(of.work),
                 carried=self.carried,
             )
-            for ranges in self._with_links(others)
+            for ranges in with_links(self.ranges, self._linked(rows, others))
         ]
 
-    def _with_links(self, others: Others | None) -> Seq[KeyRanges]:
-        """Return the ranges of the tasks, and one more for keys that must be folded together (`with_links`)."""
-        sources = sources_of(self.of.work)
-        windows = [self.stretches] if any(source.links_keys for source in sources) else []
+    def _linked(self, rows: RangeRows, others: Others | None) -> Hashes:
+        """Return the hashes of the keys that must be folded together (`with_links`)."""
+        found, store = list[Hashes](), self.of.rows
+        if isinstance(rows, Spread):
+            found.append(rows.linked)
+        elif any(source.links_keys for source in sources_of(self.of.work)):
+            found.append(linked_in(store, self.stretches))
         if others is not None and others.of_parts:
-            windows += [(Stretch(others.window, name),) for name in others.claims]
-        return with_links(self.of.rows, self.ranges, windows) if windows else self.ranges
+            found += [linked_in(store, (Stretch(others.window, name),)) for name in others.claims]
+        return all_linked(found)
 
     def check_positions(self, found: Seq[TaskOutcome]) -> None:
         """Raise NotParted if tasks have different rows at one position. They only check a table without a key."""
@@ -268,7 +283,7 @@ def _joined(of: Round, evolved: Change, exchange: Exchange, found: Seq[TaskOutco
     """Join the results of tasks into the result of the round."""
     outcome = Outcome(folded=Folded(), evolved=evolved)
     if ordering_hold_at(of.work, of.reader.history, {place for each in found for place in each.places}) is not None:
-        raise NotParted("late rows and rows of other windows have no order")
+        raise OthersNeeded("late rows and rows of other windows have no order")
     for each in found:
         if each.folded.hold is not None:
             outcome.stop(each.folded, [])

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from retable.fold.fold import Folded
 from retable.gold.store import Exchange, RowStore
 from retable.model.row_event import Pair, RowEvent
 from retable.replay.batch.half_rows import foreign_halves, lack_other_half, pair_columns
 from retable.replay.batch.ranges import KeyRanges, range_numbers
+from retable.replay.batch.row_kinds import Flags
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of
-from retable.replay.events.key_share import NotParted
+from retable.replay.events.key_share import OthersNeeded
 from retable.replay.tasks.others import event_hashes
 from retable.replay.tasks.task_rows import Plain, RangeRows, events_of, left_in_parts, not_read
 
@@ -43,7 +45,7 @@ class _Leave:
         alone = rows.filter(pa.array(lack_other_half(rows, range_numbers(hashes_of(rows), self.ranges.count))))
         if not alone.num_rows:
             return None
-        return left_in_parts(self.exchange, alone, typed_hashes(pa.table(pair_columns(alone))), self.ranges.parts)
+        return left_in_parts(self.exchange, alone, typed_hashes(pa.table(pair_columns(alone))), self.ranges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,26 @@ class _Meet:
         return self.exchange.put(met.filter(pa.array(each.owns(where))) for each in self.ranges), alone
 
 
+@dataclass(frozen=True, slots=True)
+class TaskRows:
+    """The rows of a task. `are_met` has a flag for each row: whether it is a half that `Met` added."""
+
+    rows: pa.Table
+    are_met: Flags
+
+    def of(self, ranges: KeyRanges) -> pa.Table:
+        """Return the rows with a new or old key in these ranges (one of the task's), each of them once.
+
+        If a range has both halves of an update, the task has them among its own rows.
+        """
+        again = self.are_met & ranges.owns(hashes_of(self.rows))
+        return self.rows.filter(pa.array(ranges.speak_of(self.rows) & ~again))
+
+    def at_home(self, ranges: KeyRanges) -> pa.Table:
+        """Return the rows with a new key in these ranges."""
+        return self.rows.filter(pa.array(ranges.owns(hashes_of(self.rows))))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Met:
     """The halves of updates of a window, after tasks matched them.
@@ -86,12 +108,14 @@ class Met:
     joined: tuple[RowEvent, ...] = ()
     waiting: frozenset[tuple[int, int]] = frozenset()
 
-    def read(self, ranges: KeyRanges) -> list[pa.Table]:
-        """Return the halves from other ranges whose other half is in these ranges (those of one task).
+    def beside(self, own: pa.Table, ranges: KeyRanges) -> "TaskRows":
+        """Return a task's `own` rows with the halves from other ranges whose other half is in its `ranges`.
 
-        Each of them has the key of its other half as its old key.
+        Each of these halves has the key of its other half as its old key.
         """
-        return [self.exchange.get(name, ranges.part) for name in self.names]
+        halves = [self.exchange.get(name, part) for name in self.names for part in ranges.held_in]
+        rows = pa.concat_tables([own, *(each.filter(pa.array(ranges.speak_of(each))) for each in halves)])
+        return TaskRows(rows, np.arange(rows.num_rows) >= own.num_rows)
 
     def stories(self, ranges: KeyRanges) -> list[RowEvent]:
         """Return both halves of each update whose halves are in two windows, if one half has a key in these ranges."""
@@ -104,6 +128,15 @@ class Met:
     def waiting_here(self) -> set[Pair]:
         """Return the updates (by `RowEvent.pair`) with one half in this window and no other half in any window."""
         return {event.pair for event in self.alone} - {event.pair for event in self.joined}
+
+    def counted(self, folded: Folded) -> Folded:
+        """Leave out of a fold of some ranges what other tasks and windows report.
+
+        These are rejects of events that are not counted, and updates that gold's state does not have as waiting.
+        """
+        folded.rejects = [reject for reject in folded.rejects if reject.event.counted]
+        folded.settled = {pair for pair in folded.settled if pair[:2] in self.waiting}
+        return folded
 
 
 def meet(
@@ -121,7 +154,7 @@ def meet(
     The result has no halves from other windows yet. `ranges` are the key ranges of each fold task. `plain` says which
     columns of silver need not be read. `ordinals` are window numbers by name. If several source tables go into the gold
     table, `shard` is the label of the rows' source table. Add the names under which tasks wrote to the exchange to
-    `left`, so that they can be removed. Raise NotParted if too many halves have no other half in this window.
+    `left`, so that they can be removed. Raise OthersNeeded if too many halves have no other half in this window.
     """
     without = not_read(plain)
     leaving = [_Leave(rows=rows, ranges=each, exchange=exchange, without=without) for each in ranges]
@@ -134,5 +167,5 @@ def meet(
     left.update(met)
     alone = pa.concat_tables([rows for _, rows in found])
     if alone.num_rows > _FEW_ALONE:
-        raise NotParted(f"more than {_FEW_ALONE:,} updates have one of their two messages in another window")
+        raise OthersNeeded(f"more than {_FEW_ALONE:,} updates have one of their two messages in another window")
     return Met(exchange=exchange, names=tuple(met), alone=tuple(events_of(alone, plain, ordinals, shard)))

@@ -30,21 +30,33 @@ class _Look:
     stretches: tuple[Stretch, ...]
 
     def __call__(self) -> Hashes:
-        rows = read_stretches(self.stretches, without=[name for name in ROW_COLUMNS if name not in _LOOKS_AT])
-        rows = rows.filter(pa.array(leave_partly(rows)))
-        return np.union1d(hashes_of(rows), hashes_of(rows, "old_key_hash"))
+        return linked_by(
+            read_stretches(self.stretches, without=[name for name in ROW_COLUMNS if name not in _LOOKS_AT])
+        )
 
 
-def with_links(store: RowStore, ranges: Seq[KeyRanges], windows: Iterable[tuple[Stretch, ...]]) -> list[KeyRanges]:
+def linked_by(rows: pa.Table) -> Hashes:
+    """Return the hashes of the keys that rows link: the old and the new key of each change with a partial image."""
+    rows = rows.filter(pa.array(leave_partly(rows)))
+    return np.union1d(hashes_of(rows), hashes_of(rows, "old_key_hash"))
+
+
+def linked_in(store: RowStore, stretches: tuple[Stretch, ...]) -> Hashes:
+    """Let tasks search rows of silver, and return the hashes of the keys that they link."""
+    return all_linked(store.run([_Look(piece) for piece in in_pieces(stretches, store.slots())]))
+
+
+def all_linked(found: Iterable[Hashes]) -> Hashes:
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+
+
+def with_links(ranges: Seq[KeyRanges], linked: Hashes) -> list[KeyRanges]:
     """Take the keys that must be folded together out of the key ranges of the tasks, and add one range with these keys.
 
     A change with a partial image that moves a row from one key to another links these two keys. `ranges` has the key
-    ranges of each task. `windows` are the rows of silver to search for such changes. Return the new list of ranges. If
-    there are no such keys, return the ranges as they are. Raise NotParted if there are too many of them for one task.
+    ranges of each task, and `linked` the hashes of all linked keys. Return the new list of ranges. If there are no
+    linked keys, return the ranges as they are. Raise NotParted if there are too many of them for one task.
     """
-    pieces = [piece for stretches in windows for piece in in_pieces(stretches, store.slots())]
-    found = store.run([_Look(piece) for piece in pieces])
-    linked = np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
     if not linked.size:
         return [*ranges]
     if linked.size > _MOST:

@@ -17,7 +17,7 @@ from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_batch import EACH_FILE, above, ends_of, to_events, up_to
 from retable.replay.batch.row_kinds import Flags, Hashes, have_keys
 from retable.replay.batch.silver_rows import ROW_COLUMNS, sequence_of
-from retable.replay.events.key_share import NotParted
+from retable.replay.events.key_share import OthersNeeded
 from retable.replay.events.related import late_events
 from retable.replay.events.shares import speak_of
 from retable.replay.table.horizon import retention_floor
@@ -76,7 +76,7 @@ class Others:
 
         `joined` are updates with halves in two windows. The events start at the lowest sequence of these rows. If
         `of_parts` is True, return all events of the keys, and of the keys to or from which a partial image moved a row.
-        Raise NotParted if `of_parts` is False but some events have partial images.
+        Raise OthersNeeded if `of_parts` is False but some events have partial images.
         """
         of_joined = event_hashes(joined)
         hashes = np.union1d(_spoken_of(late, ranges), of_joined[ranges.owns(of_joined)])
@@ -86,7 +86,7 @@ class Others:
             found = self._of_hashes(hashes, since)
             partial = [event for event in found if event.partial]
             if partial and not self.of_parts:
-                raise NotParted("rows of other windows, which late rows need, have only some columns")
+                raise OthersNeeded("rows of other windows, which late rows need, have only some columns")
             spoken = (h for event in partial for h in (event.key_hash, event.old_key_hash))
             more = np.array([h for h in spoken if h is not None], np.int64)
             if np.isin(more, hashes).all():
@@ -159,7 +159,8 @@ def others_of(
     """Return the reader of the other windows of a table; None if it is not needed.
 
     It is needed if rows of the window are late, or if other windows have halves of the window's updates (`joined`).
-    Raise NotParted if messages of the other windows name other key columns.
+    Raise OthersNeeded if tasks cannot find the rows of the other windows by key, for example because their messages
+    name other key columns.
     """
     since = min((each for each in (_since(work, window), *(e.sequence for e in joined)) if each), default=None)
     if work.state is None or since is None:
@@ -168,14 +169,14 @@ def others_of(
     if of_parts:
         since = LOWEST
     if is_rekeyed_from(reader, since) or is_cast_from(reader, since) or (of_parts and floor is not None):
-        raise NotParted("some rows are late, and its key or a type changed, or retention removed rows from silver")
+        raise OthersNeeded("some rows are late, and its key or a type changed, or retention removed rows from silver")
     until = work.windows[work.horizon]
     windows = [name for name in work.others if name <= until]
     rows = store.big_table(windows, work.claims.keys(), since)
     keys = work.events[0].keys or ()
     asked = [AreKeyedSo(piece, tuple(work.claims), keys, since) for piece in rows.pieces(store.slots())]
     if not all(store.run(asked)):
-        raise NotParted("some rows are late, and messages of other windows name another key")
+        raise OthersNeeded("some rows are late, and messages of other windows name another key")
     return Others(
         window=rows,
         claims=work.claims,

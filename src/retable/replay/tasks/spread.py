@@ -19,10 +19,11 @@ from retable.gold.store import Exchange
 from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_batch import Stretch, read_stretches, stretches_of, to_events
-from retable.replay.batch.row_kinds import Hashes, leave_partly
+from retable.replay.batch.row_kinds import Hashes
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of, read_keys
 from retable.replay.events.shares import key_of
+from retable.replay.tasks.links import linked_by
 from retable.replay.tasks.task_rows import Plain, ReaderFacts, not_read
 
 _ROWS_AT_ONCE = 25_000
@@ -33,7 +34,7 @@ class SpreadTask:
     """A task that reads rows of silver (`stretches`) and writes them to the exchange, one part for each of `ranges`.
 
     Calling it returns the names in the exchange, one for each stage: the rows from before each change of the primary
-    key, and those after the last one. It returns None if a row with a partial image changes its key.
+    key, and those after the last one. With each name come the hashes of the keys that these rows link (`linked_by`).
     """
 
     stretches: tuple[Stretch, ...]
@@ -43,14 +44,13 @@ class SpreadTask:
     plain: Plain | None
     exchange: Exchange
 
-    def __call__(self) -> tuple[str, ...] | None:
-        names, readers, stages = list[str](), self.facts.readers(), self._stages()
+    def __call__(self) -> list[tuple[str, Hashes]]:
+        found, readers, stages = list[tuple[str, Hashes]](), self.facts.readers(), self._stages()
         for reader in readers:
             hashed = self._hashed(stages.pop(0), reader)
-            if leave_partly(hashed).any():
-                return None
-            names.append(self.exchange.put(hashed.filter(pa.array(each.speak_of(hashed))) for each in self.ranges))
-        return tuple(names)
+            name = self.exchange.put(hashed.filter(pa.array(each.speak_of(hashed))) for each in self.ranges)
+            found.append((name, linked_by(hashed)))
+        return found
 
     def _stages(self) -> list[pa.Table]:
         """Read the rows of each stage. The rows are in memory once, or twice while they are divided."""

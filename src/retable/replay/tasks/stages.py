@@ -26,6 +26,7 @@ from retable.replay.batch.vectorized import hashes_of
 from retable.replay.events.key_share import NotParted, share
 from retable.replay.events.shares import columns_of, key_of
 from retable.replay.tasks.doubts import rows_by_place
+from retable.replay.tasks.halves import Met
 from retable.replay.tasks.outcome import TaskOutcome, first_stop
 from retable.replay.tasks.task_rows import ReaderFacts, Spread, events_of, left_in_parts
 
@@ -43,9 +44,10 @@ class CarriedRows:
     names: tuple[str, ...]
     end: Sequence
 
-    def read(self, part: int) -> pa.Table:
-        """Return the rows for the task with this number, each with the hash of its key."""
-        return pa.concat_tables([self.exchange.get(name, part) for name in self.names])
+    def read(self, ranges: KeyRanges) -> pa.Table:
+        """Return the rows whose key is in the ranges of a task, each with the hash of its key."""
+        parts = [self.exchange.get(name, part) for name in self.names for part in ranges.held_in]
+        return pa.concat_tables([of_range(rows, ranges) for rows in parts])
 
     def add_to(self, outcome: TaskOutcome, rows: pa.Table, reader: TableReader) -> Folded:
         """Return a fold result in which `rows`, which `read` returned, exist under their next key.
@@ -66,12 +68,14 @@ class StageTask:
     """A task that folds the rows of a stage in some ranges of key hashes. Calling it returns the result.
 
     A stage has the rows between two changes of the primary key; `stage` is its number, from 0. `rows` reads the rows of
-    the stage. `carried` has the rows that existed before the stage; None in the first stage. In the result, `rows`
-    names the rows that exist at the end of the stage, with their next key.
+    the stage, and `met` has the halves of updates whose other half is in another range. `carried` has the rows that
+    existed before the stage; None in the first stage. In the result, `rows` names the rows that exist at the end of the
+    stage, with their next key.
     """
 
     stage: int
     rows: Spread
+    met: Met
     carried: CarriedRows | None
     ranges: KeyRanges
     ordinals: Mapping[str, int]
@@ -81,11 +85,12 @@ class StageTask:
 
     def __call__(self) -> TaskOutcome:
         outcome, reader, after = TaskOutcome(), *self.facts.readers()[self.stage : self.stage + 2]
-        rows, left = self.rows.read(self.ranges, ()), [_to_table([], after)]
-        before = None if self.carried is None else self.carried.read(self.ranges.part)
+        rows, left = self.met.beside(self.rows.read(self.ranges, ()), self.ranges), [_to_table([], after)]
+        before = None if self.carried is None else self.carried.read(self.ranges)
         for ranges in self.ranges.each():
             try:
-                left.append(_to_table(self._left(ranges, rows, before, reader, after, outcome), after))
+                mine = rows.of(ranges)
+                left.append(_to_table(self._left(ranges, mine, before, reader, after, outcome), after))
             except NotParted as failure:
                 return TaskOutcome(failure=failure)
             except NotKeyed as clash:
@@ -93,14 +98,11 @@ class StageTask:
                 outcome.stop = first_stop([outcome.stop, held])
         if outcome.stop is None and outcome.folded.hold is None:
             table = pa.concat_tables(left)
-            name = left_in_parts(self.exchange, table, np.asarray(table[_HASH]), self.ranges.parts)
+            name = left_in_parts(self.exchange, table, np.asarray(table[_HASH]), self.ranges)
             outcome.rows = {name: table.num_rows}
         if not reader.keys:
-            mine = rows.filter(pa.array(self.ranges.owns(hashes_of(rows))))
-            places = rows_by_place(mine)
-            outcome.doubts["places"] = left_in_parts(
-                self.exchange, places, np.asarray(places[_HASH]), self.ranges.parts
-            )
+            places = rows_by_place(rows.at_home(self.ranges))
+            outcome.doubts["places"] = left_in_parts(self.exchange, places, np.asarray(places[_HASH]), self.ranges)
         return outcome
 
     def _left(
@@ -113,14 +115,12 @@ class StageTask:
         outcome: TaskOutcome,
     ) -> list[CarriedRow]:
         """Fold the keys of one range. Return the rows that exist at the end of the stage, with their next key."""
-        mine = rows.filter(pa.array(ranges.speak_of(rows)))
-        events = events_of(mine, None, self.ordinals)
+        events = events_of(rows, None, self.ordinals)
         over = Folded()
         if self.carried is not None and before is not None:
             over = self.carried.add_to(outcome, of_range(before, ranges), reader)
-        folded = share(events, ranges.owns(hashes_of(mine)).tolist(), [], ranges.owns, over).fold_own(
-            reader, self.bounds
-        )
+        mine = share(events, ranges.owns(hashes_of(rows)).tolist(), [], ranges.owns, over)
+        folded = self.met.counted(mine.fold_own(reader, self.bounds))
         if outcome.is_held_by(folded):
             return []
         outcome.folded.add(folded)

@@ -12,10 +12,11 @@ from retable.formats.reading import ValueRules
 from retable.gold.store import Exchange
 from retable.ledger.lake.tables import SILVER
 from retable.model.row_event import RowEvent
-from retable.replay.batch.ranges import KeyRanges, range_numbers
+from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_batch import Stretch, to_events
 from retable.replay.batch.row_kinds import Hashes
 from retable.replay.batch.typed_columns import Wires
+from retable.replay.batch.vectorized import hashes_of
 from retable.schema_history.history import TableHistory
 
 _ALIKE = ("keys", "column_types")
@@ -64,10 +65,13 @@ def events_of(
     return to_events(rows if plain is None or plain.alike is None else plain.alike.of(rows), ordinals, shard)
 
 
-def left_in_parts(exchange: Exchange, rows: pa.Table, hashes: Hashes, parts: int) -> str:
-    """Write rows to the exchange, divided into `parts` parts by `hashes` (one hash for each row). Return the name."""
-    numbers = range_numbers(hashes, parts)
-    return exchange.put(rows.filter(pa.array(numbers == part)) for part in range(parts))
+def left_in_parts(exchange: Exchange, rows: pa.Table, hashes: Hashes, ranges: KeyRanges) -> str:
+    """Write rows to the exchange, divided into the parts of all tasks by `hashes` (one for each row). Return the name.
+
+    `ranges` are the key ranges of one of the tasks.
+    """
+    numbers = ranges.parts_of(hashes)
+    return exchange.put(rows.filter(pa.array(numbers == part)) for part in range(ranges.parts))
 
 
 def not_read(plain: Plain | None) -> Collection[str]:
@@ -121,10 +125,25 @@ class InSilver:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Reads rows that `SpreadTask`s wrote to the exchange under `names`, one part for each task (`RangeRows`)."""
+    """Reads rows that `SpreadTask`s wrote to the exchange under `names`, one part for each task (`RangeRows`).
+
+    `linked` are the hashes of keys that must be folded together (`with_links`).
+    """
 
     exchange: Exchange
     names: tuple[str, ...]
+    linked: Hashes
 
     def read(self, ranges: KeyRanges, without: Collection[str]) -> pa.Table:
-        return pa.concat_tables([self.exchange.get(name, ranges.part) for name in self.names])
+        if not ranges.takes_linked:
+            return self._part(ranges.part)
+        found = []
+        for part in ranges.held_in:
+            rows = self._part(part)
+            # A row that changes its key is also in the part of its old key.
+            is_home = ranges.parts_of(hashes_of(rows)) == part
+            found.append(rows.filter(pa.array(is_home & ranges.speak_of(rows))))
+        return pa.concat_tables(found)
+
+    def _part(self, part: int) -> pa.Table:
+        return pa.concat_tables([self.exchange.get(name, part) for name in self.names])
