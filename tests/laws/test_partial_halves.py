@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laws.story import Story, differences, message, tell
-from laws.test_bulk import in_tasks
+from laws.test_bulk import by_tasks_alone, in_tasks
 from laws.test_laws import LAW, seeds, sizes
 from laws.test_partial_rows import told
 from laws.test_partitions import told_of
 from laws.world import World, make_settings
 from retable.model.message import RawMessage
 from retable.replay.table.deciding import Deciding
+from retable.replay.tasks import folding
 from retable.simulate import ROW_KINDS, Delivery
 
 
@@ -43,9 +44,12 @@ def test_gold_is_the_source_and_tasks_come_to_what_one_process_comes_to(data: st
     repeated = data.draw(st.sampled_from((0.0, 0.2)))
     delivery = Delivery(windows=data.draw(st.integers(1, 3)), repeated=repeated)
     story = tell(data.draw(seeds), "shareplex_json", delivery, data.draw(sizes), ROW_KINDS)
-    rows, is_one_place, found = data.draw(st.integers(1, 8)), data.draw(st.booleans()), []
+    rows, is_one_place, is_spread = data.draw(st.integers(1, 8)), data.draw(st.booleans()), data.draw(st.booleans())
+    found = []
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
+            if is_spread:
+                patch.setattr(folding, "are_by_key", lambda *_: False)
             if by_tasks:
                 in_tasks(patch, rows)
             else:
@@ -60,9 +64,7 @@ def test_gold_is_the_source_and_tasks_come_to_what_one_process_comes_to(data: st
 
 @pytest.mark.parametrize("is_one_place", [True, False])
 def test_both_messages_of_an_update_count_once(is_one_place: bool) -> None:
-    table = {"keys": ["id"], "types": dict.fromkeys(("id", "a", "b"), "int")}
-    world = World(make_settings("shareplex_json", {"shop.SHOP.t": table}, database="shop", binary_encoding="hex"))
-    world.replay(world.deliver([told(1, "ins", id=1, a=11, b=12), told(2, "ins", id=2, a=21, b=22)]))
+    world = two_rows()
     update = two_of(5, is_one_place, {"id": 1, "a": 11, "b": 12}, {"id": 1, "a": 14, "b": 12})
     again = [msgspec.structs.replace(each, offset=each.offset + 2) for each in update]
     world.replay(world.deliver([*update, *again]))
@@ -71,6 +73,82 @@ def test_both_messages_of_an_update_count_once(is_one_place: bool) -> None:
     assert gold.hold is None
 
 
+def two_rows() -> World:
+    table = {"keys": ["id"], "types": dict.fromkeys(("id", "a", "b"), "int")}
+    world = World(make_settings("shareplex_json", {"shop.SHOP.t": table}, database="shop", binary_encoding="hex"))
+    world.replay(world.deliver([told(1, "ins", id=1, a=11, b=12), told(2, "ins", id=2, a=21, b=22)]))
+    return world
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("is_one_place", [True, False])
+def test_tasks_fold_updates_that_keep_their_key(is_one_place: bool, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = two_rows()
+    by_tasks_alone(monkeypatch, rows)
+    update = two_of(5, is_one_place, {"id": 1, "a": 11}, {"id": 1, "a": 14})
+    again = [msgspec.structs.replace(each, offset=each.offset + 2) for each in update]
+    other = two_of(6, is_one_place, {"id": 2, "b": 22}, {"id": 2, "b": 25})
+    world.replay(world.deliver([*update, *again, *other, told(7, "upd", {"id": 2}, a=27)]))
+    (gold,) = world.gold().values()
+    assert {tuple(json.loads(row).values()) for row in gold.rows} == {(1, 14, 12), (2, 27, 25)}
+    assert gold.hold is None
+
+
+MOVES = {
+    "one key to another": [(1, 3)],
+    "a swap": [(1, 9), (2, 1), (9, 2)],
+    "one in the place of another": [(2, 3), (1, 2)],
+}
+
+
+@pytest.mark.parametrize("case", MOVES)
+@pytest.mark.parametrize("is_one_place", [True, False])
+def test_the_driver_folds_updates_of_one_transaction_that_change_keys(
+    is_one_place: bool, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both messages name the transaction and not the update, so tasks do not know which of them belong together."""
+    world, said = two_rows(), list[str]()
+    in_tasks(monkeypatch, 1)
+    window = [each for at, keys in enumerate(MOVES[case]) for each in moved(at, *keys, is_one_place)]
+    world.replay(world.deliver(window), said.append)
+    whose, (gold,) = {1: (11, 12), 2: (21, 22)}, world.gold().values()
+    for old, new in MOVES[case]:
+        whose[new] = whose.pop(old)
+    assert {tuple(json.loads(row).values()) for row in gold.rows} == {(ident, *rest) for ident, rest in whose.items()}
+    assert any("an update in two messages changes its key" in line for line in said)
+
+
+def moved(number: int, old: int, new: int, is_one_place: bool = True) -> list[RawMessage]:
+    """The two messages of the update of this number in a transaction, from 0, that changes a key."""
+    seqs = (10 * number, 10 * number + (not is_one_place))
+    made = [told(5, op, seq=seq, id=ident) for op, seq, ident in zip(("ub", "ua"), seqs, (old, new), strict=True)]
+    return [msgspec.structs.replace(each, offset=500 + 2 * number + at) for at, each in enumerate(made)]
+
+
 def two_of(scn: int, is_one_place: bool, before: dict[str, int], after: dict[str, int]) -> list[RawMessage]:
     made = [told(scn, "ub", **before), told(scn, "ua", seq=1 if is_one_place else 2, **after)]
     return [msgspec.structs.replace(each, offset=100 * scn + at) for at, each in enumerate(made)]
+
+
+def test_a_late_update_that_swapped_keys_with_others_finds_their_rows() -> None:
+    world = two_rows()
+    moves = [move for at, keys in enumerate(((1, 9), (2, 1), (9, 2))) for move in moved(at, *keys)]
+    world.replay(world.deliver(moves))
+    world.replay(world.deliver([msgspec.structs.replace(each, offset=900 + each.offset) for each in moves[:2]]))
+    (gold,) = world.gold().values()
+    assert {tuple(json.loads(row).values()) for row in gold.rows} == {(1, 21, 22), (2, 11, 12)}
+
+
+@pytest.mark.parametrize("is_one_place", [True, False])
+def test_a_message_whose_other_one_is_in_the_next_window_waits(is_one_place: bool) -> None:
+    """The transaction has another update, which is whole."""
+    world = two_rows()
+    first, second = moved(0, 1, 1, is_one_place), moved(1, 2, 3, is_one_place)
+    world.replay(world.deliver([*first, second[0]]))
+    (gold,), (state,) = world.gold().values(), world.states().values()
+    assert {tuple(json.loads(row).values()) for row in gold.rows} == {(1, 11, 12), (2, 21, 22)}
+    assert state.pending
+    world.replay(world.deliver(second[1:]))
+    (gold,), (state,) = world.gold().values(), world.states().values()
+    assert {tuple(json.loads(row).values()) for row in gold.rows} == {(1, 11, 12), (3, 21, 22)}
+    assert (gold.hold, state.pending) == (None, {})

@@ -76,16 +76,17 @@ class RowEvent(NamedTuple):
         return self._replace(apart=apart) if apart else self
 
 
-def unpaired(events: Iterable[RowEvent]) -> dict[Pair, RowEvent]:
-    """Return the halves whose other half is not in `events`, by `RowEvent.pair`.
+def unpaired(events: Iterable[RowEvent]) -> set[Pair]:
+    """Return the updates (by `RowEvent.pair`) of which one half is in `events`, and the other is not.
 
-    A half is one of the two messages in which some sources write an update.
+    A half is one of the two messages in which some sources write an update. Several updates of one transaction may have
+    the same pair. If one of them lacks a half, the pair is in the result, because it is not known which update it is.
     """
-    halves: dict[Pair, dict[Half, RowEvent]] = {}
+    halves: dict[Pair, dict[Half, set[Sequence]]] = {}
     for event in events:
         if event.half is not None:
-            halves.setdefault(event.pair, {})[event.half] = event
-    return {pair: next(iter(found.values())) for pair, found in halves.items() if len(found) == 1}
+            halves.setdefault(event.pair, {"before": set(), "after": set()})[event.half].add(event.sequence)
+    return {pair for pair, found in halves.items() if len(found["before"]) != len(found["after"])}
 
 
 def row_text(event: RowEvent) -> str:

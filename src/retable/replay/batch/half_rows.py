@@ -49,6 +49,30 @@ def lack_other_half(rows: pa.Table, apart: Hashes) -> Flags:
     return found
 
 
+def keep_their_keys(rows: pa.Table) -> bool:
+    """Return whether both halves of each update among `rows` have the same key.
+
+    `rows` have all halves of their keys. Return False also if the other half of an update is in another window.
+
+    Several updates of one transaction may have the same `pair_columns`. So look at the halves of one key in the order
+    of the log: if they are before, after, before, after, and so on, no update changes a key. The first update of a
+    transaction that does has an after half at its new key that does not follow a before half.
+    """
+    halves = rows.filter(pa.array(are_halves(rows)))
+    if not halves.num_rows:
+        return True
+    is_after = pc.cast(pc.equal(halves["image"], "after_half"), pa.int64())
+    lo = pc.struct_field(halves["sequence"], "lo")
+    table = pa.table({**pair_columns(halves), "key_hash": halves["key_hash"], "lo": lo, "is_after": is_after})
+    # A message that came twice counts once.
+    table = table.group_by(table.column_names).aggregate([])
+    order = np.asarray(in_order(table))
+    runs = _runs(table.select([*PAIR, "key_hash"]), order)
+    counts = np.bincount(runs)
+    places = np.arange(table.num_rows) - (np.cumsum(counts) - counts)[runs]
+    return bool((counts % 2 == 0).all() and (np.asarray(table["is_after"])[order] == places % 2).all())
+
+
 def _runs(table: pa.Table, order: Places) -> Places:
     """Number the rows in the given order. A row has the number of the row before it if both rows are equal."""
     same = np.ones(table.num_rows, bool)

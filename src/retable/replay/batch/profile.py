@@ -51,7 +51,7 @@ class Profile:
     - `is_plain`: all rows have whole images and a key hash, and the same columns, types and key.
     - `is_hashed`: all rows have a key hash.
     - `has_halves`: some rows are halves of updates (updates that come as two messages).
-    - `is_partial`: some rows have partial images. `has_partial_halves`: some halves have partial images.
+    - `is_partial`: some rows have partial images.
     - `links_keys`: some rows with a partial image changed their key. The row with the new key then needs columns of the
       row with the old key, so both keys must be folded together.
     """
@@ -63,7 +63,6 @@ class Profile:
     moved: int
     is_hashed: bool
     has_halves: bool
-    has_partial_halves: bool
     is_partial: bool
     links_keys: bool
     counts: dict[tuple[str, str | None], PartCount]
@@ -82,7 +81,6 @@ class Profile:
             moved=0,
             is_hashed=True,
             has_halves=False,
-            has_partial_halves=False,
             is_partial=False,
             links_keys=False,
             counts={},
@@ -102,7 +100,6 @@ class Profile:
             moved=pc.sum(moved).as_py() or 0,
             is_hashed=rows["key_hash"].null_count == 0,
             has_halves=pc.any(is_half).as_py() or False,
-            has_partial_halves=pc.any(pc.and_(is_half, is_partial)).as_py() or False,
             is_partial=pc.any(is_partial).as_py() or False,
             links_keys=bool(leave_partly(rows).any()),
             counts=_counts(rows, order),
@@ -197,7 +194,6 @@ def _batch(stretch: Stretch, profiles: Seq[Profile], ordinals: Mapping[str, int]
         moved=sum(profile.moved for profile in profiles),
         is_hashed=all(profile.is_hashed for profile in profiles),
         has_halves=any(profile.has_halves for profile in profiles),
-        has_partial_halves=any(profile.has_partial_halves for profile in profiles),
         is_partial=any(profile.is_partial for profile in profiles),
         links_keys=any(profile.links_keys for profile in profiles),
         counts=counts,

@@ -70,7 +70,7 @@ class RemoteRows:
 
     - `moved`: the number of rows that changed their key. `counts`: row counts by window number and partition.
     - `is_hashed`: all rows have a key hash. `has_halves`: some rows are halves of updates that came as two messages.
-    - `is_partial`: some rows have partial images. `has_partial_halves`: some halves have partial images.
+    - `is_partial`: some rows have partial images.
     - `links_keys`: some rows with a partial image changed their key. Their old and new keys must be folded together.
     - `waits`: the table has few rows, and all of them are read when the replay of this table begins.
     """
@@ -81,7 +81,6 @@ class RemoteRows:
     moved: int
     is_hashed: bool
     has_halves: bool
-    has_partial_halves: bool
     is_partial: bool
     links_keys: bool
     counts: Mapping[tuple[int, str | None], "PartCount"]

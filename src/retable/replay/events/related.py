@@ -48,7 +48,7 @@ def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
             return any(map(_is_fraction, types)) and any(late_events(work, window))
         is_written_one_way = all(each.kind in _WRITTEN_ONE_WAY for each in types)
         return is_rekeyed(state, reader) or (not is_written_one_way and any(late_events(work, window)))
-    if is_rekeyed(state, reader) or any(late_events(work, window)) or other_halves(work, set(unpaired(work.events))):
+    if is_rekeyed(state, reader) or any(late_events(work, window)) or other_halves(work, unpaired(work.events)):
         return True
     return not reader.keys and (
         state.debts is None or retention_floor(state, work.history) is not None or _is_read_otherwise(work)
@@ -106,7 +106,7 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
     """
     if work.has_all or not work.events or work.state is None:
         return work.events
-    alone = set(unpaired(work.events))
+    alone = unpaired(work.events)
     others = other_halves(work, alone)
     joined = {event.pair for event in others}
     late = [*late_events(work, window, joined), *others]
@@ -120,7 +120,7 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
         return [*work.events, *older(work, None)]
     if is_partial:
         found, hashes = _whole_stories(work, hashes, keys)
-    found += other_halves(work, set(unpaired([*work.events, *found])) - (alone - joined))
+    found += other_halves(work, unpaired([*work.events, *found]) - (alone - joined))
     return [*work.events, *(event.of_keys(hashes) for event in found)]
 
 
@@ -145,15 +145,27 @@ def _whole_stories(
 
     The keys are those with the given `hashes`, and all keys that the rows of these keys had before or later. They are
     needed if some events have partial images. Each round finds more keys, until there are no new ones. `keys` are the
-    key columns.
+    key columns. Several updates of one transaction may have the same `RowEvent.pair`, so if they come as two messages,
+    the keys of all of them are needed.
     """
     while True:
         found = older(work, LateKeys(hashes, keys, LOWEST))
-        hash_pairs = [{event.key_hash, event.old_key_hash} for event in (*work.events, *found)]
-        more = frozenset(h for pair in hash_pairs if not hashes.isdisjoint(pair) for h in pair if h is not None)
+        mine = [event for event in (*work.events, *found) if not hashes.isdisjoint(_hashes_of(event))]
+        halves = _halves_of(work, {event.pair for event in mine if event.half is not None})
+        more = frozenset(h for event in (*mine, *halves) for h in _hashes_of(event) if h is not None)
         if more <= hashes:
             return found, hashes
         hashes |= more
+
+
+def _hashes_of(event: RowEvent) -> tuple[int | None, int | None]:
+    return event.key_hash, event.old_key_hash
+
+
+def _halves_of(work: TableReplay, pairs: set[Pair]) -> list[RowEvent]:
+    """Return the halves with these pairs, of the window and of the other windows that gold has."""
+    here = [event for event in work.events if event.half is not None and event.pair in pairs]
+    return here + other_halves(work, pairs)
 
 
 def other_halves(work: TableReplay, alone: set[Pair]) -> list[RowEvent]:

@@ -20,13 +20,9 @@ def check_in_tasks(work: TableReplay, reader: TableReader) -> None:
 
     `reader` reads rows by the table's schema.
     """
-    rows = sources_of(work)
-    if any(each.has_partial_halves for each in rows):
-        raise NotParted("some updates come as two messages that have only some columns")
     _check_apart(work, reader)
-    if any(each.is_partial for each in rows) and (not reader.keys or any(each.has_halves for each in rows)):
-        what = "other updates come as two messages" if reader.keys else "it has no key"
-        raise NotParted(f"some rows have only some columns, and {what}")
+    if not reader.keys and any(each.is_partial for each in sources_of(work)):
+        raise NotParted("some rows have only some columns, and it has no key")
     if not reader.keys and any(event.keys for event in work.events):
         raise NotParted("it has no key, but messages name one")
 

@@ -156,7 +156,7 @@ class FoldTask:
             of_joined = event_hashes(joined)
             rest = np.union1d(vectorized.rest, of_joined[ranges.owns(of_joined)])
             mine = share_of(rows, rest, self._events, more)
-        if more and not unpaired(mine.events).keys() <= self.met.waiting_here():
+        if more and not unpaired(mine.events) <= self.met.waiting_here():
             raise OthersNeeded("late rows need updates that come as two messages")
         if mine.events or mine.over is not None:
             yield from self._compared(mine, reader, outcome, touched)
@@ -167,6 +167,8 @@ class FoldTask:
             raise OthersNeeded("some rows are late")
         here = {event.arrival for event in self._events(rows.filter(pa.array(late)))} if joined else set()
         others = self.others.of(rows.filter(pa.array(late)), joined, ranges)
+        if any(event.partial and event.half is not None for event in others):
+            raise OthersNeeded("late rows need updates in two messages that have only some columns")
         found = {event.arrival: event for event in [*others, *joined]}
         return [event for arrival, event in found.items() if arrival not in here]
 

@@ -28,7 +28,7 @@ from retable.replay.table.table_replay import Change, LeftRows, TableReplay
 from retable.replay.tasks.apart import is_rekeyed_from, sources_of
 from retable.replay.tasks.doubts import have_twice
 from retable.replay.tasks.fold_task import FoldTask
-from retable.replay.tasks.halves import Met, meet
+from retable.replay.tasks.halves import Met, check_keys_stay, meet
 from retable.replay.tasks.links import all_linked, linked_in, with_links
 from retable.replay.tasks.others import Others, others_of
 from retable.replay.tasks.outcome import TaskOutcome, first_stop
@@ -215,10 +215,18 @@ class _Folding:
             for ranges in with_links(self.ranges, rows.linked)
         ]
 
+    @property
+    def has_partial_halves(self) -> bool:
+        """Whether some updates come as two messages, and some rows have only some columns."""
+        sources = sources_of(self.of.work)
+        return any(source.has_halves for source in sources) and any(source.is_partial for source in sources)
+
     def meet(self, rows: RangeRows) -> Met:
         """Let tasks match the halves of updates, and find the halves that are in other windows."""
         of, met = self.of, Met(exchange=self.exchange)
-        if any(source.has_halves for source in sources_of(of.work)):
+        if self.has_partial_halves:
+            check_keys_stay(of.rows, rows, self.ranges)
+        elif any(source.has_halves for source in sources_of(of.work)):
             met = meet(of.rows, self.exchange, rows, self.ranges, self.plain, self.ordinals, self.shard, self.left)
         if of.work.state is None or of.work.mode == "rebuild":
             return met
@@ -232,6 +240,8 @@ class _Folding:
         """Return the tasks that fold these rows, one for each group of key ranges."""
         of, table, met = self.of, self.of.table, self.meet(rows)
         others = others_of(of.work, of.reader, of.rows, self.window, met.joined, self.shard)
+        if others is not None and self.has_partial_halves:
+            raise OthersNeeded("some rows are late, and updates in two messages are beside rows with only some columns")
         if others is not None and not isinstance(rows, InSilver):
             raise OthersNeeded("some rows are late, and the hashes of keys in silver do not find all rows of a key")
         starts_empty = table.is_empty or of.work.replaces_all or is_emptied(of.work, of.reader.history)

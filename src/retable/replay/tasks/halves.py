@@ -13,15 +13,17 @@ import pyarrow as pa
 from retable.fold.fold import Folded
 from retable.gold.store import Exchange, RowStore
 from retable.model.row_event import Pair, RowEvent
-from retable.replay.batch.half_rows import foreign_halves, lack_other_half, pair_columns
+from retable.replay.batch.half_rows import foreign_halves, keep_their_keys, lack_other_half, pair_columns
 from retable.replay.batch.ranges import KeyRanges, range_numbers
 from retable.replay.batch.row_kinds import Flags
+from retable.replay.batch.silver_rows import ROW_COLUMNS
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of
-from retable.replay.events.key_share import OthersNeeded
+from retable.replay.events.key_share import NotParted, OthersNeeded
 from retable.replay.tasks.others import event_hashes
 from retable.replay.tasks.task_rows import Plain, RangeRows, events_of, left_in_parts, not_read
 
+_LOOKS_AT = {"key_hash", "old_key_hash", "image", "sequence", "part"}
 _FEW_ALONE = 10_000
 """The largest number of halves with the other half in another window. These halves are collected in one process."""
 
@@ -137,6 +139,31 @@ class Met:
         folded.rejects = [reject for reject in folded.rejects if reject.event.counted]
         folded.settled = {pair for pair in folded.settled if pair[:2] in self.waiting}
         return folded
+
+
+@dataclass(frozen=True, slots=True)
+class _KeepKeys:
+    """Return whether no update of a task's ranges has halves with different keys, or a half in another window."""
+
+    rows: RangeRows
+    ranges: KeyRanges
+
+    def __call__(self) -> bool:
+        rows = self.rows.read(self.ranges, [name for name in ROW_COLUMNS if name not in _LOOKS_AT])
+        return keep_their_keys(rows.filter(pa.array(self.ranges.owns(hashes_of(rows)))))
+
+
+def check_keys_stay(store: RowStore, rows: RangeRows, ranges: tuple[KeyRanges, ...]) -> None:
+    """Let tasks check that both halves of each update in `rows` have the same key. If not, raise NotParted.
+
+    This is needed if some rows have only some columns: the after half of an update then needs the row that its before
+    half shows, and it may not be known which of several before halves in a transaction this is.
+    """
+    if not all(store.run([_KeepKeys(rows, each) for each in ranges])):
+        raise NotParted(
+            "some rows have only some columns, and an update in two messages changes its key or has one message in "
+            "another window"
+        )
 
 
 def meet(
