@@ -152,3 +152,15 @@ def test_a_message_whose_other_one_is_in_the_next_window_waits(is_one_place: boo
     (gold,), (state,) = world.gold().values(), world.states().values()
     assert {tuple(json.loads(row).values()) for row in gold.rows} == {(1, 11, 12), (3, 21, 22)}
     assert (gold.hold, state.pending) == (None, {})
+
+
+@pytest.mark.parametrize("is_one_place", [True, False])
+@pytest.mark.parametrize("which", [0, 1])
+def test_one_message_of_a_whole_update_comes_again(which: int, is_one_place: bool) -> None:
+    world = two_rows()
+    first, second = moved(0, 1, 3, is_one_place), moved(1, 2, 1, is_one_place)
+    world.replay(world.deliver([*first, *second]))
+    world.replay(world.deliver([msgspec.structs.replace(first[which], offset=900)]))
+    (gold,), (state,) = world.gold().values(), world.states().values()
+    assert {tuple(json.loads(row).values()) for row in gold.rows} == {(3, 11, 12), (1, 21, 22)}
+    assert (gold.hold, state.pending) == (None, {})

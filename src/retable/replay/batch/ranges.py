@@ -49,8 +49,8 @@ class KeyRanges:
         return self.count // (self.end - self.first)
 
     @property
-    def held_in(self) -> range:
-        """The groups, by their index, that the hashes of this group's keys are in. Linked keys are in any group."""
+    def own_parts(self) -> range:
+        """The parts of the exchange that may have rows of this group. Linked keys may be in any part."""
         return range(self.parts) if self.takes_linked else range(self.part, self.part + 1)
 
     def parts_of(self, hashes: Hashes) -> Places:

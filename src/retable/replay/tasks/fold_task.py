@@ -28,11 +28,11 @@ from retable.replay.table.folding import of_other_parts, standing_rows
 from retable.replay.table.hold_rules import schema_hold, touched_from
 from retable.replay.table.replace import EventsMissed, first_failure, is_below, replace_bag, replace_keys
 from retable.replay.tasks.doubts import may_be_spelled_otherwise, rows_by_place
-from retable.replay.tasks.halves import Met, TaskRows
+from retable.replay.tasks.halves import Met
 from retable.replay.tasks.others import Others, event_hashes
 from retable.replay.tasks.outcome import TaskOutcome, first_stop
 from retable.replay.tasks.stages import CarriedRows, of_range
-from retable.replay.tasks.task_rows import Plain, RangeRows, ReaderFacts, events_of, left_in_parts, not_read
+from retable.replay.tasks.task_rows import Plain, RangeRows, ReaderFacts, TaskRows, events_of, left_in_parts, not_read
 from retable.schema_history.history import Hold
 
 
@@ -183,7 +183,7 @@ class FoldTask:
         touched.append(touched_keys(folded, reader))
         if outcome.is_held_by(folded) or outcome.stop is not None:
             return
-        outcome.folded.add(self.met.counted(folded))
+        outcome.folded.add(self.met.own_results(folded))
         if outcome.folded.hold is not None or outcome.failure is not None:
             return
         folded.touched = touched_from(folded, self.since)

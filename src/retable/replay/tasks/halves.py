@@ -15,13 +15,12 @@ from retable.gold.store import Exchange, RowStore
 from retable.model.row_event import Pair, RowEvent
 from retable.replay.batch.half_rows import foreign_halves, keep_their_keys, lack_other_half, pair_columns
 from retable.replay.batch.ranges import KeyRanges, range_numbers
-from retable.replay.batch.row_kinds import Flags
 from retable.replay.batch.silver_rows import ROW_COLUMNS
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of
 from retable.replay.events.key_share import NotParted, OthersNeeded
 from retable.replay.tasks.others import event_hashes
-from retable.replay.tasks.task_rows import Plain, RangeRows, events_of, left_in_parts, not_read
+from retable.replay.tasks.task_rows import Plain, RangeRows, TaskRows, events_of, left_in_parts, not_read
 
 _LOOKS_AT = {"key_hash", "old_key_hash", "image", "sequence", "part"}
 _FEW_ALONE = 10_000
@@ -74,26 +73,6 @@ class _Meet:
         return self.exchange.put(met.filter(pa.array(each.owns(where))) for each in self.ranges), alone
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRows:
-    """The rows of a task. `are_met` has a flag for each row: whether it is a half that `Met` added."""
-
-    rows: pa.Table
-    are_met: Flags
-
-    def of(self, ranges: KeyRanges) -> pa.Table:
-        """Return the rows with a new or old key in these ranges (one of the task's), each of them once.
-
-        If a range has both halves of an update, the task has them among its own rows.
-        """
-        again = self.are_met & ranges.owns(hashes_of(self.rows))
-        return self.rows.filter(pa.array(ranges.speak_of(self.rows) & ~again))
-
-    def at_home(self, ranges: KeyRanges) -> pa.Table:
-        """Return the rows with a new key in these ranges."""
-        return self.rows.filter(pa.array(ranges.owns(hashes_of(self.rows))))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Met:
     """The halves of updates of a window, after tasks matched them.
@@ -110,12 +89,12 @@ class Met:
     joined: tuple[RowEvent, ...] = ()
     waiting: frozenset[tuple[int, int]] = frozenset()
 
-    def beside(self, own: pa.Table, ranges: KeyRanges) -> "TaskRows":
+    def beside(self, own: pa.Table, ranges: KeyRanges) -> TaskRows:
         """Return a task's `own` rows with the halves from other ranges whose other half is in its `ranges`.
 
         Each of these halves has the key of its other half as its old key.
         """
-        halves = [self.exchange.get(name, part) for name in self.names for part in ranges.held_in]
+        halves = [self.exchange.get(name, part) for name in self.names for part in ranges.own_parts]
         rows = pa.concat_tables([own, *(each.filter(pa.array(ranges.speak_of(each))) for each in halves)])
         return TaskRows(rows, np.arange(rows.num_rows) >= own.num_rows)
 
@@ -131,7 +110,7 @@ class Met:
         """Return the updates (by `RowEvent.pair`) with one half in this window and no other half in any window."""
         return {event.pair for event in self.alone} - {event.pair for event in self.joined}
 
-    def counted(self, folded: Folded) -> Folded:
+    def own_results(self, folded: Folded) -> Folded:
         """Leave out of a fold of some ranges what other tasks and windows report.
 
         These are rejects of events that are not counted, and updates that gold's state does not have as waiting.

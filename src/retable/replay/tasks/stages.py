@@ -46,7 +46,7 @@ class CarriedRows:
 
     def read(self, ranges: KeyRanges) -> pa.Table:
         """Return the rows whose key is in the ranges of a task, each with the hash of its key."""
-        parts = [self.exchange.get(name, part) for name in self.names for part in ranges.held_in]
+        parts = [self.exchange.get(name, part) for name in self.names for part in ranges.own_parts]
         return pa.concat_tables([of_range(rows, ranges) for rows in parts])
 
     def add_to(self, outcome: TaskOutcome, rows: pa.Table, reader: TableReader) -> Folded:
@@ -120,7 +120,7 @@ class StageTask:
         if self.carried is not None and before is not None:
             over = self.carried.add_to(outcome, of_range(before, ranges), reader)
         mine = share(events, ranges.owns(hashes_of(rows)).tolist(), [], ranges.owns, over)
-        folded = self.met.counted(mine.fold_own(reader, self.bounds))
+        folded = self.met.own_results(mine.fold_own(reader, self.bounds))
         if outcome.is_held_by(folded):
             return []
         outcome.folded.add(folded)

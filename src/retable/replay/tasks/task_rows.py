@@ -14,7 +14,7 @@ from retable.ledger.lake.tables import SILVER
 from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_batch import Stretch, to_events
-from retable.replay.batch.row_kinds import Hashes
+from retable.replay.batch.row_kinds import Flags, Hashes
 from retable.replay.batch.typed_columns import Wires
 from retable.replay.batch.vectorized import hashes_of
 from retable.schema_history.history import TableHistory
@@ -138,7 +138,7 @@ class Spread:
         if not ranges.takes_linked:
             return self._part(ranges.part)
         found = []
-        for part in ranges.held_in:
+        for part in ranges.own_parts:
             rows = self._part(part)
             # A row that changes its key is also in the part of its old key.
             is_home = ranges.parts_of(hashes_of(rows)) == part
@@ -147,3 +147,27 @@ class Spread:
 
     def _part(self, part: int) -> pa.Table:
         return pa.concat_tables([self.exchange.get(name, part) for name in self.names])
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRows:
+    """The rows that a task folds, in memory.
+
+    `are_met` has a flag for each row: whether it is a half of an update that was read because the other half is in the
+    task's ranges.
+    """
+
+    rows: pa.Table
+    are_met: Flags
+
+    def of(self, ranges: KeyRanges) -> pa.Table:
+        """Return the rows with a new or old key in these ranges (one of the task's), each of them once.
+
+        If a range has both halves of an update, the task has them among its own rows.
+        """
+        again = self.are_met & ranges.owns(hashes_of(self.rows))
+        return self.rows.filter(pa.array(ranges.speak_of(self.rows) & ~again))
+
+    def at_home(self, ranges: KeyRanges) -> pa.Table:
+        """Return the rows with a new key in these ranges."""
+        return self.rows.filter(pa.array(ranges.owns(hashes_of(self.rows))))
