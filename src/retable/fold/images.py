@@ -81,17 +81,17 @@ class TableReader:
                 key_ids=key,
             )
 
-    def read(self, event: RowEvent) -> RowAction:
-        """Return what the event does to the table.
+    def read(self, event: RowEvent, keys_only: bool = False) -> RowAction:
+        """Return what the event does to the table. If `keys_only` is True, read only the columns of the key.
 
         Raise MessageError if the row must go to quarantine, and TableError if the table must be held at this event.
         """
         if self._shards:
-            return self._shards[event.shard].read(event)
+            return self._shards[event.shard].read(event, keys_only)
         self._check_order(event)
         after = None
         if event.op != "DELETE" and event.half != "before":
-            after = self._row(event, event.after, event.partial)
+            after = self._row(event, event.after, event.partial, keys_only and bool(self.keys))
         if not self.keys:
             return self._read_whole(event, after)
         if after is None:
@@ -208,17 +208,15 @@ class TableReader:
                 self._plans.clear()
             plan = self._plans[(epoch.start, types)] = self._compile(epoch, types)
         numbers = numbers_in(image) if plan.has_numbers else frozenset()
-        row: list[object] = []
-        for at, cell in enumerate(plan.cells):
-            if keys_only and at not in self.key_columns:
-                row.append(None)
-                continue
+        row: list[object] = [None] * len(plan.cells)
+        for at in self.key_columns if keys_only else range(len(row)):
+            cell = plan.cells[at]
             if partial and cell.name not in raw_values and self.columns[at].id != SHARD_ID:
-                row.append(ABSENT)
+                row[at] = ABSENT
                 continue
             try:
                 read = cell.number if cell.number is not None and cell.name in numbers else cell.read
-                row.append(cell.default if cell.name is None else read(raw_values.get(cell.name)))
+                row[at] = cell.default if cell.name is None else read(raw_values.get(cell.name))
             except BadValue as error:
                 raise BadValue(f"column {cell.name!r}: {error.message}", **error.facts) from error
         return tuple(row)

@@ -134,9 +134,9 @@ def comparable(row: Values) -> Values:
     return row
 
 
-def part_of(values: Values, parts: int) -> int:
-    """Return the part (0 to `parts` - 1) that a key or a row belongs to, by a hash. Equal values get the same part."""
-    return crc32(repr(tuple(map(_plain, values))).encode("utf-8", "surrogatepass")) % parts if parts > 1 else 0
+def number_of(values: Values) -> int:
+    """Return a hash of a key or a row, from 0 on, by which it gets its part. Equal values have equal hashes."""
+    return crc32(repr(tuple(map(_plain, values))).encode("utf-8", "surrogatepass"))
 
 
 def _shown(value: object, kind: GoldType | None) -> object:

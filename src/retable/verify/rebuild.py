@@ -6,6 +6,7 @@ Gold's rows, its high-water marks, and decisions of earlier runs are not used. T
 if gold is held at a position, the new fold stops at this position, too.
 """
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +34,7 @@ from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.shards.joined import of_shard
 from retable.schema_history.statement import Statement
 from retable.schema_history.traced import InferredColumn
-from retable.verify.compare import part_of
+from retable.verify.compare import number_of
 from retable.verify.findings import Finding
 from retable.verify.spill import NOWHERE, Spill
 
@@ -68,18 +69,21 @@ class _Shape(NamedTuple):
 
 
 class Links:
-    """Groups of keys that must be folded together, because an update connects them: old and new key of a row."""
+    """Groups of keys that must be folded together, because an update connects them: old and new key of a row.
+
+    A key is given by its hash (`number_of`). Keys with the same hash are in one group.
+    """
 
     def __init__(self) -> None:
-        self._next: dict[Key, Key] = {}
+        self._next: dict[int, int] = {}
 
-    def join(self, one: Key, other: Key) -> None:
+    def join(self, one: int, other: int) -> None:
         """Put the groups of two keys together into one group."""
-        first, second = sorted((self.first(one), self.first(other)), key=repr)
+        first, second = sorted((self.first(one), self.first(other)))
         if first != second:
             self._next[second] = first
 
-    def first(self, key: Key) -> Key:
+    def first(self, key: int) -> int:
         """Return the first key of the group that this key is in. It is the same for all keys of a group."""
         while (other := self._next.get(key)) is not None:
             # Each lookup halves the path of the next one.
@@ -220,38 +224,36 @@ class Rebuild:
 
         Keys that an update connects, and both halves of an update in two messages, get the same part.
         """
-        halves: dict[Pair, tuple[Half, Key]] = {}
-        for _, event in self._mine_of(self._events.batches()):
-            for one, other in self._joined(event, halves):
-                self.links.join(one, other)
-        self._events.deal(lambda batch: [self._part(each, parts) for each in self._read([batch])])
+        halves: dict[Pair, tuple[Half, int]] = {}
+        # Eight bytes a row: an event is read once here, and which keys belong together is known after the last one.
+        numbers = array("q", (self._number(row, halves) for row in self._read(self._events.batches())))
+        self._events.deal(NOWHERE if number < 0 else self.links.first(number) % parts for number in numbers)
 
-    def _joined(self, event: RowEvent, halves: dict[Pair, tuple[Half, Key]]) -> Iterator[tuple[Key, Key]]:
-        """Return pairs of keys that an event connects. `halves` has the halves whose other half has not come yet."""
+    def _number(self, row: tuple[TableName, RowEvent], halves: dict[Pair, tuple[Half, int]]) -> int:
+        """Return the hash by which an event gets its part, or -1 if it is another table's. Join the keys it connects.
+
+        `halves` has the halves whose other half has not come yet.
+        """
+        event = self._owned(row)
+        if event is None:
+            return -1
         if not self.keys or self.bounds.verdict(event) is not None:
-            return
-        found = self._keys_of(event)
-        if len(found) > 1:
-            yield found[0], found[1]
-        if event.half is not None and found:
+            return number_of(event.pair)
+        found = [number_of(key) for key in self._keys_of(event)]
+        if not found:
+            return 0
+        self.links.join(found[0], found[-1])
+        if event.half is not None:
             half, other = halves.setdefault(event.pair, (event.half, found[0]))
             if half != event.half:
                 del halves[event.pair]
-                yield other, found[0]
-
-    def _part(self, row: tuple[TableName, RowEvent], parts: int) -> int:
-        event = self._owned(row)
-        if event is None:
-            return NOWHERE
-        if not self.keys or self.bounds.verdict(event) is not None:
-            return part_of(event.pair, parts)
-        found = self._keys_of(event)
-        return part_of(self.links.first(found[0]), parts) if found else 0
+                self.links.join(other, found[0])
+        return found[0]
 
     def _keys_of(self, event: RowEvent) -> list[Key]:
         """Return the keys of the rows that an event changes. If it cannot be read, return none; `fold` reports this."""
         try:
-            action = self.reader.read(event)
+            action = self.reader.read(event, keys_only=True)
         except (MessageError, TableError):
             return []
         return [key for key in (action.key, action.gone) if key is not None]

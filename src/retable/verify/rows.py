@@ -16,7 +16,7 @@ from retable.replay.inputs.plan import Tables
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.parts import source_part
 from retable.schema_history.statement import Statement
-from retable.verify.compare import Comparison, RowDifference, comparable, part_of
+from retable.verify.compare import Comparison, RowDifference, comparable, number_of
 from retable.verify.findings import Finding, Verification
 from retable.verify.rebuild import Rebuild, SourceHistory, format_sequence
 from retable.verify.spill import MOST_PARTS, Spill
@@ -175,7 +175,8 @@ class _Compared:
         parts = inner * share.of
         if parts > 1:
             self._rebuild.deal(parts)
-            self._gold.rows.deal(lambda batch: [self._part(row, on, parts) for row in self._values(batch)])
+            rows_of_gold = (row for batch in self._gold.rows.batches() for row in self._values(batch))
+            self._gold.rows.deal(self._part(row, on, parts) for row in rows_of_gold)
         for number in range(share.number - 1, parts, share.of):
             folded = self._rebuild.fold(number)
             wanted = [(*(row[at] for at in self._shared), row[-1]) for row in self._rebuild.rows(folded)]
@@ -218,7 +219,7 @@ class _Compared:
             yield from self._values(batch)
 
     def _part(self, row: Values, on: tuple[int, ...], parts: int) -> int:
-        return part_of(self._rebuild.links.first(tuple(row[at] for at in on)), parts)
+        return self._rebuild.links.first(number_of(tuple(row[at] for at in on))) % parts
 
     def _values(self, batch: pa.RecordBatch) -> Iterator[Values]:
         """Return gold's rows in the columns that gold and rebuild both have, with the sequence as the last value."""

@@ -1,7 +1,7 @@
 """Keep rows on disk and divide them into parts, so that only one part of a table is in memory at a time."""
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -47,15 +47,12 @@ class Spill:
                 for number in range(reader.num_record_batches):
                     yield reader.get_batch(number)
 
-    def deal(self, part_of: Callable[[pa.RecordBatch], Sequence[int]]) -> None:
-        """Assign each row to a part. `part_of` returns the part number of each row of a batch.
+    def deal(self, parts: Iterable[int]) -> None:
+        """Assign each row to a part. `parts` has the part number of each row, in the order of writing.
 
-        For a row that belongs to no part, it returns the constant NOWHERE.
+        For a row that belongs to no part, it has the constant NOWHERE.
         """
-        parts = array("H")
-        for batch in self.batches():
-            parts.extend(part_of(batch))
-        self._parts = parts
+        self._parts = array("H", parts)
 
     def part(self, number: int) -> Iterator[pa.RecordBatch]:
         """Return the rows of part `number`, in the order of writing. If `deal` was not called, return all rows."""

@@ -17,7 +17,7 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
 from retable.model.schema import parse_gold_type
 from retable.model.window import is_window_name
-from retable.verify.compare import Comparison, RowDifference, part_of
+from retable.verify.compare import Comparison, RowDifference, number_of
 from retable.verify.rows import ROWS_AT_ONCE
 from retable.verify.spill import MOST_PARTS, Spill
 
@@ -158,7 +158,8 @@ def compare_spills(comparison: Comparison, left: Spill, right: Spill) -> RowDiff
     on = comparison.on or range(len(comparison.names))
     if parts > 1:
         for side in (left, right):
-            side.deal(lambda batch: [part_of(tuple(row[at] for at in on), parts) for row in _values(batch)])
+            rows = (row for batch in side.batches() for row in _values(batch))
+            side.deal(number_of(tuple(row[at] for at in on)) % parts for row in rows)
     for number in range(parts):
         one, other = ([row for batch in side.part(number) for row in _values(batch)] for side in (left, right))
         comparison.add(found, one, other)
