@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from retable.errors import BadValue, ZeroDate
 from retable.fold.bag import fold_bag
-from retable.fold.fold import ABSENT, Bounds, Folded, RowAction, fold_keys
+from retable.fold.bounds import Bounds
+from retable.fold.fold import ABSENT, Folded, RowAction, fold_keys
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 

@@ -164,3 +164,32 @@ def test_one_message_of_a_whole_update_comes_again(which: int, is_one_place: boo
     (gold,), (state,) = world.gold().values(), world.states().values()
     assert {tuple(json.loads(row).values()) for row in gold.rows} == {(3, 11, 12), (1, 21, 22)}
     assert (gold.hold, state.pending) == (None, {})
+
+
+@pytest.mark.parametrize("by_tasks", [False, True])
+def test_messages_of_one_transaction_that_come_between_each_other_find_their_rows(
+    by_tasks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both rows before the transaction come first, then both rows after it. A whole update is in it, too."""
+    world = two_rows()
+    if by_tasks:
+        by_tasks_alone(monkeypatch, 1)
+    rows = [("ub", {"id": 1}), ("ub", {"id": 2}), ("ua", {"id": 1, "a": 14}), ("ua", {"id": 2, "b": 25})]
+    made = [told(5, op, seq=seq, **row) for seq, (op, row) in enumerate(rows)]
+    made.append(told(5, "upd", {"id": 2}, seq=9, a=27))
+    world.replay(world.deliver([msgspec.structs.replace(each, offset=500 + at) for at, each in enumerate(made)]))
+    (gold,) = world.gold().values()
+    assert {tuple(json.loads(row).values()) for row in gold.rows} == {(1, 14, 12), (2, 27, 25)}
+    assert gold.hold is None
+
+
+def test_messages_that_move_two_rows_at_a_time_hold_the_table() -> None:
+    """Which of the two rows took which key is not known."""
+    world = two_rows()
+    rows = [("ub", {"id": 1}), ("ub", {"id": 2}), ("ua", {"id": 3}), ("ua", {"id": 4})]
+    made = [told(5, op, seq=seq, **row) for seq, (op, row) in enumerate(rows)]
+    world.replay(world.deliver([msgspec.structs.replace(each, offset=500 + at) for at, each in enumerate(made)]))
+    (gold,) = world.gold().values()
+    assert {tuple(json.loads(row).values()) for row in gold.rows} == {(1, 11, 12), (2, 21, 22)}
+    assert gold.hold is not None
+    assert gold.hold.code == "ROW_MISSING"

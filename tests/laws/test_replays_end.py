@@ -11,7 +11,7 @@ from laws.test_shards import TABLE as SHARDED
 from laws.test_shards import create, world_of
 from laws.test_shards import insert as insert_into
 from laws.world import World, make_settings
-from retable.fold.fold import Bounds
+from retable.fold.bounds import Bounds
 from retable.fold.images import undeclared_columns
 from retable.model.message import RawMessage
 from retable.model.row_event import RowEvent

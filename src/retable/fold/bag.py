@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from retable.fold.fold import Bounds, Folded, RowAction, Winner, readable_events, whole_updates
+from retable.fold.bounds import Bounds
+from retable.fold.fold import Folded, RowAction, Winner, readable_events, whole_updates
 from retable.model.row_event import RowEvent
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from retable.fold.bounds import Bounds
 from retable.fold.casts import Inexact
-from retable.fold.fold import Bounds, Folded, Values
+from retable.fold.fold import Folded, Values
 from retable.fold.images import TableReader
 from retable.fold.key_changes import KeyChange, fold_key_changes, former_key, key_changes_of
 from retable.model.row_event import RowEvent

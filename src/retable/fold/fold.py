@@ -11,11 +11,12 @@ from enum import Enum
 from typing import NamedTuple
 
 from retable.errors import MessageError, RowMissing, TableError
+from retable.fold.bounds import Bounds
 from retable.model.row_event import Pair, RowEvent, row_text, unpaired
 from retable.model.sequence import Sequence
 from retable.schema_history.decisions import REMEDY_ROW
 from retable.schema_history.history import Hold
-from retable.schema_history.shards.parts import follows, source_part
+from retable.schema_history.shards.parts import follows
 
 Values = tuple[object, ...]
 Key = tuple[object, ...]
@@ -121,45 +122,6 @@ class Folded:
         self.settled |= other.settled
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Decides which rows of a table count, which means that a fold applies them.
-
-    A row does not count if its sequence is below the truncation point `truncated_at` (for a row of a shard, the shard's
-    entry in `shard_truncations`), if it waits because of `hold`, or if it is in `skipped` (a person left it out).
-    """
-
-    truncated_at: Sequence | None
-    hold: Hold | None
-    skipped: frozenset[tuple[Sequence, str | None, str | None]] = frozenset()
-    shard_truncations: Mapping[str, Sequence] = field(default_factory=dict)
-
-    def verdict(self, event: RowEvent) -> str | None:
-        """Return why a row does not count: `held`, `excluded` (skipped) or `voided` (truncated). None if it counts."""
-        if self.hold is not None and self._is_held(event, self.hold):
-            return "held"
-        if self.skipped and self._is_skipped(event):
-            return "excluded"
-        truncated_at = self.truncated_at if event.shard is None else self.shard_truncations.get(event.shard)
-        return "voided" if truncated_at is not None and event.sequence < truncated_at else None
-
-    @staticmethod
-    def _is_held(event: RowEvent, hold: Hold) -> bool:
-        """Return whether a row waits. A hold of another shard does not stop it if their positions do not compare."""
-        if hold.position is None:
-            return True
-        is_apart = event.shard is not None and hold.part is not None
-        if is_apart and source_part(event.part) != source_part(hold.part):
-            return False
-        return event.sequence >= hold.position
-
-    def _is_skipped(self, event: RowEvent) -> bool:
-        """Return whether a person left the row out. Rows of a full load may share a sequence, so texts are compared."""
-        if event.half is None:
-            return (event.sequence, event.part, row_text(event)) in self.skipped
-        return any((place.epoch, place.hi, part) == event.pair for place, part, _ in self.skipped)
-
-
 def fold_keys(
     events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, over: Folded | None = None
 ) -> Folded:
@@ -181,7 +143,7 @@ def fold_keys(
     folded = over or Folded()
     owner: dict[Key, RowEvent] = {}
     applied: list[tuple[RowEvent, Key]] = []
-    halved: dict[Pair, tuple[Key, Winner | None]] = {}
+    befores: dict[Pair, dict[Key, Winner | None]] = {}
     for event, action, touches in whole_updates(readable_events(events, read, bounds, folded), folded):
         last = action.key if action.key is not None else action.gone
         is_again = last is not None and _is_again(event, folded.winners.get(last), owner.get(last))
@@ -193,20 +155,16 @@ def fold_keys(
                 folded.touched |= {key for key in (action.gone, last) if touches and key in folded.winners}
                 continue
         coming = Winner(sequence=event.sequence, part=event.part, row=action.row)
-        if event.half == "before" and action.gone is not None:
-            halved[event.pair] = (action.gone, folded.winners.get(action.gone))
-        if action.row is not None and ABSENT in action.row and last is not None and not is_again:
-            found = action.gone if action.gone is not None else last
-            whence = halved.get(event.pair) or (found, folded.winners.get(found))
+        changed = _changed_row(event, action, befores, folded.winners)
+        if action.row is not None and ABSENT in action.row and changed.key is not None and not is_again:
             # A partial row includes values of the row before it, so it touches gold if that row does.
-            touches = touches or whence[0] in folded.touched
+            touches = touches or changed.key in folded.touched
             try:
-                coming = _continued(coming, *whence)
+                coming = _continued(coming, changed)
             except RowMissing as error:
                 folded.verdicts[event.ordinal, "held"] += event.counted
                 _stop(folded, event, error.code, error.message)
                 continue
-        old = halved[event.pair][0] if event.half == "after" and event.pair in halved else action.gone
         leaving = None if action.gone in folded.winners else action.leaving_row
         gone = Winner(sequence=event.sequence, part=event.part, row=None, leaving_row=leaving)
         for key, winner, key_hash in ((action.gone, gone, event.left_hash), (action.key, coming, event.key_hash)):
@@ -227,7 +185,7 @@ def fold_keys(
                 continue
             if winner is gone and before is not None and before.may_be_over and action.leaving_row:
                 winner = replace(gone, may_be_over=True)
-            if winner is coming and old not in (None, key):
+            if winner is coming and changed.key != key:
                 # A full load can already contain this row in a later state, so its rows do not count as another row.
                 lives = before is not None and before.row is not None and key in owner and owner[key].op != "READ"
                 winner = replace(coming, moved=True, over_another=lives, may_be_over=before is None)
@@ -259,8 +217,50 @@ def _is_another(leaving_row: LeavingRow | None, row: Values) -> bool:
     )
 
 
-def _continued(coming: Winner, key: Key, last: Winner | None) -> Winner:
-    """Complete a partial row from the last state of its key, or else from gold. RowMissing if the row was deleted."""
+class _ChangedRow(NamedTuple):
+    """The row that an event changes: its key, and the last state of this key before the event.
+
+    `is_known` is False if it may be another row of the same transaction.
+    """
+
+    key: Key | None
+    last: Winner | None
+    is_known: bool = True
+
+
+def _changed_row(
+    event: RowEvent,
+    action: RowAction,
+    befores: dict[Pair, dict[Key, Winner | None]],
+    winners: Mapping[Key, Winner],
+) -> _ChangedRow:
+    """Return the row that an event changes.
+
+    `befores` has the before halves of updates that have no after half yet, by transaction (`RowEvent.pair`) and key. It
+    is kept up to date here. An after half belongs to the before half with the same key, or else to the only one.
+    """
+    key = action.gone if action.gone is not None else action.key
+    if event.half is None or key is None:
+        return _ChangedRow(key, None if key is None else winners.get(key))
+    mine = befores.setdefault(event.pair, {})
+    if event.half == "before":
+        mine[key] = winners.get(key)
+    elif mine and key not in mine and len(mine) > 1:
+        return _ChangedRow(next(iter(mine)), None, is_known=False)
+    elif mine:
+        key = key if key in mine else next(iter(mine))
+        return _ChangedRow(key, mine.pop(key))
+    return _ChangedRow(key, winners.get(key))
+
+
+def _continued(coming: Winner, changed: _ChangedRow) -> Winner:
+    """Complete a partial row from the last state of the row that it changes, or else from gold.
+
+    Raise RowMissing if this row was deleted, or if it is not known which row it is.
+    """
+    key, last, is_known = changed
+    if not is_known:
+        raise RowMissing("a change contains only some columns, and its transaction moves several rows at a time")
     if last is None:
         return replace(coming, base=key)
     if last.row is None or coming.row is None:

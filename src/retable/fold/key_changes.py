@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from retable.fold.bag import fold_bag
-from retable.fold.fold import ABSENT, REMEDY_REBUILD, Bounds, Folded, Key, Winner, fold_keys
+from retable.fold.bounds import Bounds
+from retable.fold.fold import ABSENT, REMEDY_REBUILD, Folded, Key, Winner, fold_keys
 from retable.fold.images import TableReader
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence

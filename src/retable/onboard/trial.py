@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from retable.decode.silver import events_to_batch
 from retable.errors import KeyUnknown, MessageError, TableError
-from retable.fold.fold import Bounds
+from retable.fold.bounds import Bounds
 from retable.fold.images import TableReader
 from retable.formats.image_text import read_image
 from retable.gold.store import RowDict

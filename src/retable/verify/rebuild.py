@@ -13,17 +13,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from retable.errors import MessageError, NotKept, TableError
+from retable.fold.bounds import Bounds
 from retable.fold.exactness import cast_hold
-from retable.fold.fold import Bounds, Folded, Key, Values
+from retable.fold.fold import Folded, Key, Values
 from retable.fold.images import TableReader
 from retable.fold.key_changes import fold_key_changes, key_changes_of
 from retable.formats.image_text import read_image
 from retable.gold.state import GoldState, RetentionFloor
 from retable.model.event import TableName
-from retable.model.row_event import Half, Pair, RowEvent
+from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.batch.silver_rows import table_name, to_event
@@ -57,6 +60,9 @@ class SourceHistory:
     known: dict[TableName, Sequence | None]
     floor: RetentionFloor | None = None
     remembered: tuple[InferredColumn, ...] = ()
+
+
+_Numbers = npt.NDArray[np.int64]
 
 
 class _Shape(NamedTuple):
@@ -222,33 +228,39 @@ class Rebuild:
     def deal(self, parts: int) -> None:
         """Assign each event to one of `parts` parts by its key.
 
-        Keys that an update connects, and both halves of an update in two messages, get the same part.
+        Keys that an update connects, and those of a transaction whose updates come as two messages, get the same part.
         """
-        halves: dict[Pair, tuple[Half, int]] = {}
-        # Eight bytes a row: an event is read once here, and which keys belong together is known after the last one.
-        numbers = array("q", (self._number(row, halves) for row in self._read(self._events.batches())))
+        numbers, pairs = array("q"), array("q")
+        # 16 bytes a row: each event is read once here, and which keys belong together is known after the last one.
+        for row in self._read(self._events.batches()):
+            number, pair = self._numbers(self._owned(row))
+            numbers.append(number)
+            pairs.append(pair)
+        self._join_transactions(np.asarray(numbers), np.asarray(pairs))
         self._events.deal(NOWHERE if number < 0 else self.links.first(number) % parts for number in numbers)
 
-    def _number(self, row: tuple[TableName, RowEvent], halves: dict[Pair, tuple[Half, int]]) -> int:
-        """Return the hash by which an event gets its part, or -1 if it is another table's. Join the keys it connects.
+    def _numbers(self, event: RowEvent | None) -> tuple[int, int]:
+        """Return the hash by which an event gets its part, and that of its `RowEvent.pair` if it is a half, else -1.
 
-        `halves` has the halves whose other half has not come yet.
+        The first hash is -1 if the event is of another table (None). Join the two keys of an event that changes a key.
         """
-        event = self._owned(row)
         if event is None:
-            return -1
+            return -1, -1
         if not self.keys or self.bounds.verdict(event) is not None:
-            return number_of(event.pair)
+            return number_of(event.pair), -1
         found = [number_of(key) for key in self._keys_of(event)]
         if not found:
-            return 0
+            return 0, -1
         self.links.join(found[0], found[-1])
-        if event.half is not None:
-            half, other = halves.setdefault(event.pair, (event.half, found[0]))
-            if half != event.half:
-                del halves[event.pair]
-                self.links.join(other, found[0])
-        return found[0]
+        return found[0], -1 if event.half is None else number_of(event.pair)
+
+    def _join_transactions(self, numbers: _Numbers, pairs: _Numbers) -> None:
+        """Join the keys of all updates in two messages that have one pair: if one lacks a message, all of them wait."""
+        halves = np.flatnonzero(pairs >= 0)
+        halves = halves[np.argsort(pairs[halves], kind="stable")]
+        mine, of = numbers[halves], pairs[halves]
+        for at in np.flatnonzero((of[1:] == of[:-1]) & (mine[1:] != mine[:-1])).tolist():
+            self.links.join(int(mine[at]), int(mine[at + 1]))
 
     def _keys_of(self, event: RowEvent) -> list[Key]:
         """Return the keys of the rows that an event changes. If it cannot be read, return none; `fold` reports this."""

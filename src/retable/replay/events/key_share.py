@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from retable.fold.bag import fold_bag
+from retable.fold.bounds import Bounds
 from retable.fold.exactness import inexact_hold, reader_at, rows_of
-from retable.fold.fold import Bounds, Folded, RowAction, Values, fold_keys
+from retable.fold.fold import Folded, RowAction, Values, fold_keys
 from retable.fold.images import TableReader
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence

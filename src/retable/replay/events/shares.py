@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from retable.fold.fold import Bounds, Folded
+from retable.fold.bounds import Bounds
+from retable.fold.fold import Folded
 from retable.fold.images import TableReader
 from retable.fold.key_changes import KeyChange, fold_key_changes
 from retable.gold.rows import to_keys

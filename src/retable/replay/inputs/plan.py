@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, partial
 
 from retable.ddl.registry import find_dialect
-from retable.fold.fold import Bounds
+from retable.fold.bounds import Bounds
 from retable.fold.images import undeclared_columns
 from retable.gold.names import gold_table
 from retable.gold.store import RowStore

@@ -6,7 +6,7 @@ from functools import partial
 
 from retable.ddl.registry import PARSERS, describe, gold_type, keeps_values, parse_statement
 from retable.errors import InvalidSetting, KeyUnknown, NameClash
-from retable.fold.fold import Bounds
+from retable.fold.bounds import Bounds
 from retable.fold.images import key_columns
 from retable.fold.key_changes import FormerKey
 from retable.formats.reading import ValueRules

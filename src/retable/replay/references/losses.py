@@ -41,7 +41,7 @@ def losses(
     if not columns or None in columns:
         return
     reader = _reader(parent, cast(list[Column], columns), rules)
-    halves: dict[Pair, Values] = {}
+    halves: dict[Pair, list[Values]] = {}
     events = [(to_event(record, ordinals, False), record) for record in records]
     for event, record in sorted(events, key=lambda each: each[0].arrival):
         moment = moment_of(record)
@@ -49,14 +49,29 @@ def losses(
             continue
         before, after = _sides(reader, event)
         if event.half == "before" and before is not None:
-            halves[event.pair] = before
+            halves.setdefault(event.pair, []).append(before)
             continue
         if event.half == "after":
-            before = halves.pop(event.pair, None)
+            before = _take_before(halves.get(event.pair, []), after)
         if before is None or ABSENT in before or None in before:
             continue
-        if after is None or any(now is not ABSENT and now != was for was, now in zip(before, after, strict=True)):
+        if after is None or _differ(before, after):
             yield Lost(before, moment, "delete" if event.op == "DELETE" else "update", str(record["window"]))
+
+
+def _take_before(befores: list[Values], after: Values | None) -> Values | None:
+    """Remove from `befores` the values that an update in two messages had before, and return them; None if it has none.
+
+    `befores` are those of its transaction. The ones that equal `after` are taken, or else the first ones.
+    """
+    if not befores:
+        return None
+    same = (at for at, before in enumerate(befores) if after is not None and not _differ(before, after))
+    return befores.pop(next(same, 0))
+
+
+def _differ(before: Values, after: Values) -> bool:
+    return any(now is not ABSENT and now != was for was, now in zip(before, after, strict=True))
 
 
 def moment_of(record: RowDict) -> Moment:

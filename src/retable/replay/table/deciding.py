@@ -8,8 +8,9 @@ from functools import cache, partial
 import pyarrow as pa
 
 from retable.errors import MessageError, TableError
+from retable.fold.bounds import Bounds
 from retable.fold.cells import Wire
-from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded
+from retable.fold.fold import REMEDY_REBUILD, Folded
 from retable.fold.images import TableReader
 from retable.fold.key_changes import key_changes_of
 from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing

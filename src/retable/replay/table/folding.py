@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from retable.errors import TableError
-from retable.fold.fold import Bounds, Folded, Values
+from retable.fold.bounds import Bounds
+from retable.fold.fold import Folded, Values
 from retable.fold.images import TableReader
 from retable.fold.key_changes import KeyChange
 from retable.gold.evolve import Evolution, RewriteNeeded

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from retable.errors import BehindHorizon, MessageError, NotKept, TableError
-from retable.fold.fold import Bounds, Folded, Key
+from retable.fold.bounds import Bounds
+from retable.fold.fold import Folded, Key
 from retable.fold.images import TableReader
 from retable.gold.evolve import RewriteNeeded, RowsMissing
 from retable.gold.state import GoldState, RetentionFloor

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from retable.fold.fold import Bounds, Folded
+from retable.fold.bounds import Bounds
+from retable.fold.fold import Folded
 from retable.gold.evolve import Evolution
 from retable.gold.state import GoldColumn, GoldState, RetentionFloor, ShardState
 from retable.gold.store import GoldTable

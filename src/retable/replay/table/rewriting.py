@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from retable.errors import LateChange, PartitionUnfit
-from retable.fold.fold import Bounds, Folded
+from retable.fold.bounds import Bounds
+from retable.fold.fold import Folded
 from retable.fold.images import TableReader
 from retable.formats.registry import find_format
 from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing, plan_evolution

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from retable.errors import TableError
-from retable.fold.fold import Bounds
+from retable.fold.bounds import Bounds
 from retable.fold.images import TableReader
 from retable.gold.evolve import Evolution
 from retable.gold.iceberg.locate_rows import edges_of

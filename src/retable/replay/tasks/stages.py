@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from retable.fold.fold import Bounds, Folded, Winner
+from retable.fold.bounds import Bounds
+from retable.fold.fold import Folded, Winner
 from retable.fold.images import TableReader
 from retable.fold.key_changes import CarriedRow, NotKeyed, carry, keyed_hold, with_next_key
 from retable.gold.rows import to_keys, to_table, to_values
