@@ -170,11 +170,11 @@ def test_one_message_of_a_whole_update_comes_again(which: int, is_one_place: boo
 def test_messages_of_one_transaction_that_come_between_each_other_find_their_rows(
     by_tasks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both rows before the transaction come first, then both rows after it. A whole update is in it, too."""
+    """Both rows before the transaction come first, then both rows after it in another order; a whole update follows."""
     world = two_rows()
     if by_tasks:
         by_tasks_alone(monkeypatch, 1)
-    rows = [("ub", {"id": 1}), ("ub", {"id": 2}), ("ua", {"id": 1, "a": 14}), ("ua", {"id": 2, "b": 25})]
+    rows = [("ub", {"id": 1}), ("ub", {"id": 2}), ("ua", {"id": 2, "b": 25}), ("ua", {"id": 1, "a": 14})]
     made = [told(5, op, seq=seq, **row) for seq, (op, row) in enumerate(rows)]
     made.append(told(5, "upd", {"id": 2}, seq=9, a=27))
     world.replay(world.deliver([msgspec.structs.replace(each, offset=500 + at) for at, each in enumerate(made)]))
