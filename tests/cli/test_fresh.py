@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import Result
@@ -89,7 +90,8 @@ def test_waiting_ends_when_the_evidence_comes_and_tells_each_cause_once(
     retable: Retable, feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = iter([lambda: None, lambda: feed.windows(8), lambda: feed.done(7), lambda: feed.proves(7, row="07:10")])
-    monkeypatch.setattr(fresh.time, "sleep", lambda _: next(steps)())
+    # Only this module's: other threads of the process sleep, too.
+    monkeypatch.setattr(fresh, "time", SimpleNamespace(sleep=lambda _: next(steps)()))
     feed.proves(7, row="07:10")
     result = retable("fresh", ORDERS, *T, "--wait")
     assert result.exit_code == 0, result.stderr
