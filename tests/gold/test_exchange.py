@@ -16,6 +16,8 @@ def test_each_part_is_read_by_itself(tmp_path: Path) -> None:
     name = exchange.put(iter(parts))
     exchange = pickle.loads(pickle.dumps(exchange))
     assert [exchange.get(name, at) for at in range(3)] == parts
+    assert [exchange.get(name, at, [1, 0]) for at in range(3)] == [part.select(["b", "a"]) for part in parts]
+    assert exchange.get(name, columns=[1]) == rows.select(["b"])
     assert exchange.get(name).schema.metadata is None
     exchange.remove([name])
     assert list(tmp_path.iterdir()) == []

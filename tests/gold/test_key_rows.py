@@ -1,5 +1,6 @@
 """The rows of keys in a data file, against a comparison row by row."""
 
+import pickle
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
-from retable.gold.iceberg.locate_rows import find_rows
+from retable.gold.iceberg.locate_rows import edges_of, find_rows
 from retable.gold.rows import to_values
 
 FLOATS = st.sampled_from([0.0, -0.0, 1.5, float("nan"), float("inf")])
@@ -67,6 +68,16 @@ def test_a_file_without_a_column_of_the_key_is_no_place_to_look(tmp_path: Path) 
 def _table(rows: list[tuple[object, ...]], kinds: list[pa.DataType], names: list[str]) -> pa.Table:
     arrays = [pa.array([row[at] for row in rows], kind) for at, kind in enumerate(kinds)]
     return pa.Table.from_arrays(arrays, names=names)
+
+
+def test_the_edges_of_keys_take_no_other_keys_along() -> None:
+    """They are sent to the driver and with every task."""
+    keys = pa.table({"a": pa.array(f"{number:050}" for number in range(10_000)), "b": pa.array(range(10_000))})
+    edges = edges_of(keys)
+    assert edges["b"].to_pylist() == [0, 9_999, 0]
+    assert edges["a"].to_pylist() == [f"{0:050}"] * 3
+    assert len(pickle.dumps(edges)) < 3_000
+    assert edges_of(keys.slice(0, 0)).num_rows == 0
 
 
 def _write(folder: Path, rows: pa.Table, ids: list[int], group: int) -> str:

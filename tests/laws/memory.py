@@ -265,8 +265,9 @@ class MemoryExchange:
         self.left[name] = tuple(parts)
         return name
 
-    def get(self, name: str, part: int = 0) -> pa.Table:
-        return self.left[name][part]
+    def get(self, name: str, part: int = 0, columns: Seq[int] | None = None) -> pa.Table:
+        found = self.left[name][part]
+        return found if columns is None else found.select([*columns])
 
     def remove(self, names: Iterable[str]) -> None:
         for name in names:
@@ -289,6 +290,20 @@ class MemoryFinder:
         found = find_rows(self.table, columns, [*range(len(columns))], to_values(keys))
         rows = to_keys([row.values for row in found], columns).rename_columns(keys.column_names)
         return rows.append_column("part", pa.array([row.part for row in found], pa.string()))
+
+    def of_keys(self, columns: list[str], keys: pa.Table) -> pa.Table:
+        return of_keys(self.table, columns, keys)
+
+
+def of_keys(table: Table, columns: list[str], keys: pa.Table) -> pa.Table:
+    wanted = {_comparable(key) for key in to_values(keys)}
+    on = [table.id_of(name) for name in keys.column_names]
+    rows = [row for row in table.rows if _comparable(tuple(table.value(row, number) for number in on)) in wanted]
+    found = [(table.id_of(name), kind) for name in columns for _, each, kind in table.fields if each == name]
+    return pa.table(
+        [to_column([table.value(row, number) for row in rows], kind) for number, kind in found if kind is not None],
+        names=columns,
+    )
 
 
 class MemoryRows:
@@ -371,14 +386,7 @@ class MemoryRows:
         return find_rows(self._catalog.tables[gold], columns, on, keys)
 
     def of_keys(self, gold: str, columns: list[str], keys: pa.Table) -> pa.Table:
-        table, wanted = self._catalog.tables[gold], {_comparable(key) for key in to_values(keys)}
-        on = [table.id_of(name) for name in keys.column_names]
-        rows = [row for row in table.rows if _comparable(tuple(table.value(row, number) for number in on)) in wanted]
-        found = [(table.id_of(name), kind) for name in columns for _, each, kind in table.fields if each == name]
-        return pa.table(
-            [to_column([table.value(row, number) for row in rows], kind) for number, kind in found if kind is not None],
-            names=columns,
-        )
+        return of_keys(self._catalog.tables[gold], columns, keys)
 
     def clashes(self, gold: str, branch: str | None, columns: list[str]) -> int:
         table = self._catalog.tables[gold]

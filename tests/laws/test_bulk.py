@@ -16,7 +16,7 @@ from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 from retable.replay.batch import profile, ranges, row_batch
 from retable.replay.inputs import scope
-from retable.replay.table import rewriting
+from retable.replay.table import clashes, rewriting
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.table_replay import TableReplay
 from retable.replay.tasks import apart, folding, task_rows
@@ -214,6 +214,7 @@ def in_tasks(patch: pytest.MonkeyPatch, rows: int, ranges_a_task: int = 1, which
     patch.setattr(folding, "EVENTS_AT_ONCE", rows)
     patch.setattr(folding, "EVENTS_IN_TASK", rows)
     patch.setattr(folding, "ROWS_A_TASK", rows * ranges_a_task)
+    patch.setattr(clashes, "KEYS_A_TASK", rows)
 
 
 def at_once(*_: object) -> None:

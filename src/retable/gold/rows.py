@@ -81,3 +81,10 @@ def to_values(table: pa.Table) -> list[Values]:
             values = [value if value == value or value is None else NAN for value in values]
         columns.append(values)
     return list(zip(*columns, strict=True)) if columns else []
+
+
+def with_nulls(rows: pa.Table, nulls: pa.Schema) -> pa.Table:
+    """Return the rows with the columns `nulls` added. All values in these columns are NULL."""
+    for field in nulls:
+        rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+    return rows

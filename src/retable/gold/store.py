@@ -11,6 +11,7 @@ from retable.errors import DamagedFile
 from retable.fold.fold import Values
 from retable.formats.reading import Value
 from retable.gold.evolve import Evolution, Field
+from retable.gold.rows import with_nulls
 from retable.gold.state import GoldState
 from retable.model.event import TableName
 from retable.model.partitioning import PartitionField
@@ -78,8 +79,8 @@ class Exchange(Protocol):
     def put(self, parts: Iterable[pa.Table]) -> str:
         """Store one or more tables of rows (parts), and return a new name. Each part can be read separately."""
 
-    def get(self, name: str, part: int = 0) -> pa.Table:
-        """Return the rows of one of the tables that `put` stored under this name. `part` counts them from 0."""
+    def get(self, name: str, part: int = 0, columns: Seq[int] | None = None) -> pa.Table:
+        """Return the table number `part` that `put` stored under this name; of `columns` (indices) if given."""
 
     def remove(self, names: Iterable[str]) -> None: ...
 
@@ -98,6 +99,9 @@ class KeyFinder(Protocol):
 
         `columns` are the key columns. Raise NotHere if only Spark can find these rows.
         """
+
+    def of_keys(self, columns: list[str], keys: pa.Table) -> pa.Table:
+        """Return what `RowStore.of_keys` returns. Raise NotHere if only Spark can find these rows."""
 
 
 class NotHere(Exception):
@@ -158,8 +162,11 @@ class RemoteChange:
 
     @property
     def coming(self) -> pa.Table:
-        found = (self.exchange.get(name).rename_columns(list(self.columns)).select(self.on) for name in self.rows)
-        return pa.concat_tables([self.edges.slice(0, 0), *found])
+        return pa.concat_tables([self.edges.slice(0, 0), *map(self.coming_of, self.rows)])
+
+    def coming_of(self, name: str) -> pa.Table:
+        """Return the keys of the new rows that are in the exchange under this name."""
+        return self.exchange.get(name, 0, [*map(self.columns.index, self.on)]).rename_columns([*self.on])
 
     def keys_of(self, names: Iterable[str]) -> pa.Table:
         """Return the keys to delete that are in the exchange under these names."""
@@ -169,13 +176,6 @@ class RemoteChange:
         """Return the new rows that are in the exchange under these names, with all columns of the table."""
         rows = pa.concat_tables([self.exchange.get(name) for name in names]).rename_columns(list(self.columns))
         return with_nulls(rows, self.nulls)
-
-
-def with_nulls(rows: pa.Table, nulls: pa.Schema) -> pa.Table:
-    """Return the rows with the columns `nulls` added. All values in these columns are NULL."""
-    for field in nulls:
-        rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
-    return rows
 
 
 class RowStore(Protocol):

@@ -5,6 +5,7 @@ No snapshot refers to these files. If a task dies, the removal of orphan files r
 
 import uuid
 from collections.abc import Iterable
+from collections.abc import Sequence as Seq
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, chain
@@ -45,11 +46,13 @@ class FileExchange:
                 writer.write_batch(batch)
         return path
 
-    def get(self, name: str, part: int = 0) -> pa.Table:
-        with self.io.new_input(name).open() as stream, pa.ipc.open_file(stream) as reader:
+    def get(self, name: str, part: int = 0, columns: Seq[int] | None = None) -> pa.Table:
+        options = pa.ipc.IpcReadOptions(included_fields=None if columns is None else sorted(columns))
+        with self.io.new_input(name).open() as stream, pa.ipc.open_file(stream, options=options) as reader:
             ends = [int(end) for end in reader.schema.metadata[_ENDS].split(b",")]
             batches = [reader.get_batch(at) for at in range(ends[part], ends[part + 1])]
-            return pa.Table.from_batches(batches, reader.schema).replace_schema_metadata()
+            found = pa.Table.from_batches(batches, reader.schema).replace_schema_metadata()
+        return found if columns is None else found.select([sorted(columns).index(at) for at in columns])
 
     def remove(self, names: Iterable[str]) -> None:
         for name in names:

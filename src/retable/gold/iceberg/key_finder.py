@@ -43,6 +43,15 @@ class FileFinder:
                 found.append(self._parts(file, ids, keys.schema, places))
         return pa.concat_tables(found)
 
+    def of_keys(self, columns: list[str], keys: pa.Table) -> pa.Table:
+        kinds = schema_to_pyarrow(self.metadata.schema(), include_field_ids=False)
+        found = [pa.schema([kinds.field(name) for name in columns]).empty_table()]
+        ids, wanted = [self._id(name) for name in keys.column_names], [self._id(name) for name in columns]
+        for file in self.files:
+            if len(places := self._places(file, ids, keys)):
+                found.append(self._values(file, wanted, found[0].schema, places))
+        return pa.concat_tables(found)
+
     def _id(self, name: str) -> int:
         return self.metadata.schema().find_field(name).field_id
 
@@ -65,6 +74,15 @@ class FileFinder:
             raise NotHere(f"only a Spark job finds keys in {file.file.file_path}")
         places = np.asarray(found)
         return places[~np.isin(places, deleted_rows(self.io, file))] if file.delete_files else places
+
+    def _values(self, file: FileScanTask, ids: list[int], kinds: pa.Schema, places: np.ndarray) -> pa.Table:
+        with open_parquet(self.io, file.file.file_path) as opened:
+            schema = opened.schema_arrow
+            there = [place_of(schema, at) for at in ids]
+            if None in there:
+                raise NotHere(f"{file.file.file_path} is older than a column")
+            names = [schema.field(at).name for at in there]
+            return _taken(opened, names, places).select(names).rename_columns(kinds.names).cast(kinds)
 
     def _parts(self, file: FileScanTask, ids: list[int], key: pa.Schema, places: np.ndarray) -> pa.Table:
         """Return the keys and the source partitions of the rows at these positions of a file."""

@@ -62,7 +62,8 @@ def edges_of(keys: pa.Table) -> pa.Table:
     """
     columns = []
     for column in keys.columns:
-        some = column.slice(0, 1)
+        # A copy: a slice refers to all values of its column, and so takes them along to other processes.
+        some = column.take(pa.array([0][: len(column)], pa.int64()))
         if is_ordered(column.type) and column.null_count < len(column):
             values = pc.min_max(column).as_py()
             some = pa.chunked_array([[values["min"], values["max"]]], column.type)

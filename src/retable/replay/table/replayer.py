@@ -7,10 +7,10 @@ import pyarrow as pa
 from retable.errors import Compacted, Fenced, TableError
 from retable.fold.images import key_columns
 from retable.gold.iceberg.partition_spec import wanted_fields
-from retable.gold.rows import arrow_type, to_keys, to_table
+from retable.gold.rows import arrow_type, to_keys, to_table, with_nulls
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
-from retable.gold.store import Columns, GoldCatalog, GoldTable, RemoteChange, RowChange, RowStore, with_nulls
-from retable.replay.table.clashes import clashes_after, count_clashes, hidden_key
+from retable.gold.store import Columns, GoldCatalog, GoldTable, RemoteChange, RowChange, RowStore
+from retable.replay.table.clashes import clashes_after, count_clashes, count_in_tasks, hidden_key
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.next_state import drop_tag, gold_columns, is_emptied, new_state
 from retable.replay.table.table_replay import (
@@ -155,7 +155,7 @@ class TableReplayer:
             branch = self._write_branch(work, table, change.truncations, rows, is_empty)
             clashes = self._rows.clashes(work.gold, branch, key) if key else 0
         elif key:
-            clashes = self._clashes_after(work, table, rows.keys, rows.coming, key)
+            clashes = self._clashes_after(work, table, rows, key)
         self._on_progress(f"{work.gold}: written")
         return clashes
 
@@ -180,15 +180,17 @@ class TableReplayer:
         return RowChange(gone, with_nulls(rows, nulls))
 
     def _clashes_after(
-        self, work: TableReplay, table: GoldTable, gone: pa.Table, rows: pa.Table, key: list[str]
+        self, work: TableReplay, table: GoldTable, change: RowChange | RemoteChange, key: list[str]
     ) -> int:
-        """Return the number of gold's clashes after the rows of the keys `gone` are deleted and `rows` are added.
-
-        `key` are the names of the key columns that readers see.
-        """
+        """Return the number of gold's clashes after a change. `key` are the key columns that readers see."""
+        before = self._clashes_before(work, table, key)
+        if isinstance(change, RemoteChange):
+            finder = None if table.is_empty else self._rows.key_finder(work.gold)
+            if (more := count_in_tasks(self._rows, change, finder, key)) is not None:
+                return before + more
+        gone, rows = change.keys, change.coming
         if table.is_empty:
             return count_clashes(rows, key)
-        before = self._clashes_before(work, table, key)
         touched = pa.concat_tables([gone.select(key), rows.select(key)]).group_by(key).aggregate([])
         return clashes_after(before, self._rows.of_keys(work.gold, gone.column_names, touched), gone, rows, key)
 

@@ -65,7 +65,7 @@ class _Meet:
     def __call__(self) -> tuple[str | None, pa.Table]:
         halves = pa.concat_tables([self.exchange.get(name, self.part) for name in self.names])
         alone = halves.filter(pa.array(lack_other_half(halves, np.zeros(halves.num_rows, np.int64))))
-        alone = alone.slice(0, _FEW_ALONE + 1)
+        alone = alone.take(pa.array(np.arange(min(alone.num_rows, _FEW_ALONE + 1))))
         met = foreign_halves(halves)
         if not met.num_rows:
             return None, alone
