@@ -260,7 +260,7 @@ def _continued(coming: Winner, changed: _ChangedRow) -> Winner:
     """
     key, last, is_known = changed
     if not is_known:
-        raise RowMissing("a change contains only some columns, and its transaction moves several rows at a time")
+        raise RowMissing("a change has only some columns, and it is not known which row of its transaction it changes")
     if last is None:
         return replace(coming, base=key)
     if last.row is None or coming.row is None:

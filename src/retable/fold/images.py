@@ -82,7 +82,7 @@ class TableReader:
             )
 
     def read(self, event: RowEvent, keys_only: bool = False) -> RowAction:
-        """Return what the event does to the table. If `keys_only` is True, read only the columns of the key.
+        """Return what the event does to the table. `keys_only`: read only the columns of the key, if there is one.
 
         Raise MessageError if the row must go to quarantine, and TableError if the table must be held at this event.
         """
