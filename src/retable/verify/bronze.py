@@ -43,8 +43,8 @@ _REFUSED = ("quarantined", "ignored")
 def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verification:
     """Verify one gold table, or a share of its keys, against bronze, and return the result.
 
-    Rows, columns, and the counts of each window are compared. Temporary files are written to `folder`. They can be as
-    large as the table and its events. Raise InvalidSetting if the settings exclude the table now.
+    Rows, columns, and the counts of each window are compared. Temporary files are written to `folder`. They can be
+    twice as large as the table and its events. Raise InvalidSetting if the settings exclude the table now.
     """
     source = lake.settings.source(find_gold(lake, name)[1].source)
     # Read the ledger first, so that the state of gold is never older than the windows that count.
