@@ -9,6 +9,7 @@ import pytest
 
 from retable.errors import ConflictError, EnvironmentFault, InvalidSetting, NotFound, PositionsLost
 from retable.land.objects.files import check_object, list_objects
+from retable.land.objects.source import objects_of
 from retable.model.window import SourceObject
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
@@ -132,6 +133,11 @@ def test_a_changed_object_is_lost_and_the_message_says_what_to_do(folder, conten
 def test_an_object_that_is_gone_is_lost(folder):
     with pytest.raises(PositionsLost, match="in/a is gone"):
         check_object(folder, recorded(b"one\n"))
+
+
+def test_an_object_that_is_gone_when_it_is_opened_is_lost(source):
+    with pytest.raises(PositionsLost, match="in/a is gone"), objects_of(source).open(recorded(b"one\n")):
+        pass
 
 
 def test_an_object_that_became_a_link_out_of_the_folder_is_lost(folder, tmp_path):

@@ -11,7 +11,9 @@ from typer.testing import CliRunner, Result
 from lakes import SettingsWriter
 from onboard.schemas import many_dump
 from retable.cli.app import app
-from retable.cli.run.baseline import find_table, target_of
+from retable.cli.run.baseline import KnownTable, find_table, part_of, target_of
+from retable.errors import InvalidSetting
+from retable.gold.state import GoldState
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_baselines
 from retable.model.event import TableName
@@ -50,6 +52,15 @@ def test_a_table_of_a_dump_is_found_with_its_key_and_its_partition(retable: Call
     target = target_of(lake, find_table(lake, "gold_shop.order_lines"), Sequence(0, 12, 0), ("topic", 3))
     assert (target.table, target.keys) == (TableName("shop", None, "order_lines"), ("order_id", "line"))
     assert (target.part, target.position) == (("topic", 3), (0, 12, 0))
+
+
+def test_a_table_whose_rows_came_from_several_partitions_needs_one_that_is_named(lake: Lake) -> None:
+    orders, high_water = TableName("shop", None, "orders"), {"topic/1": Sequence(0, 7, 0), "topic/0": Sequence(0, 9, 0)}
+    state = GoldState(source="shop", identity="i", table=orders, high_water=high_water)
+    known = KnownTable(lake.settings.source("shop"), orders, state, "gold_shop.orders")
+    with pytest.raises(InvalidSetting, match=r"\(topic/0, topic/1\).*--partition TOPIC/N; otherwise let the source"):
+        part_of(lake, known, None)
+    assert part_of(lake, known, "topic/1") == ("topic", 1)
 
 
 @pytest.mark.parametrize(

@@ -198,8 +198,9 @@ def part_of(lake: Lake, known: KnownTable, given: str | None) -> tuple[str, int]
     parts = {part for part in (known.state.high_water if known.state else {}) if part}
     if given is None and len(parts) > 1:
         raise InvalidSetting(
-            f"changes of {known.name} come in {len(parts)} partitions without a common order, so a baseline has no "
-            f"position"
+            f"changes of {known.name} came in partitions without a common order ({', '.join(sorted(parts))}), so a "
+            f"baseline has no position among them; if one of them has all later changes, give it with --partition "
+            f"TOPIC/N; otherwise let the source send all rows of the table again"
         )
     text = given or next(iter(parts), None)
     if text is None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from retable.errors import ConflictError, EnvironmentFault, InvalidSetting, NotFound, PositionsLost
 from retable.land.objects.buckets import bucket_objects
@@ -53,6 +54,15 @@ def check_object(folder: Path, item: SourceObject) -> None:
     inside = path.resolve().is_relative_to(folder.resolve())
     if size < item.size or not inside or _digest(path, item.size) != item.etag:
         raise _lost(path, f"was changed ({item.size} bytes were recorded, but now there are {size})")
+
+
+def open_object(folder: Path, item: SourceObject) -> BinaryIO:
+    """Open an object at its first byte. Raise PositionsLost if it is gone."""
+    path = folder / item.key
+    if not path.is_file():
+        raise _lost(path, "is gone")
+    with _readable():
+        return path.open("rb")
 
 
 def begins_with(folder: Path, item: SourceObject, earlier: SourceObject) -> bool:

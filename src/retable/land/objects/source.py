@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from retable.land.objects.buckets import bucket_objects
-from retable.land.objects.files import begins_with, check_object, list_files
+from retable.land.objects.files import begins_with, check_object, list_files, open_object
 from retable.ledger.windows.objects import FoundObject
 from retable.model.window import SourceObject
 from retable.settings.sources import FilesSource
@@ -50,7 +50,7 @@ class FolderObjects:
 
     @contextmanager
     def open(self, item: SourceObject) -> Iterator[BinaryIO]:
-        with Path(self.folder, item.key).open("rb") as file:
+        with open_object(self.folder, item) as file:
             yield file
         if item.etag:
             check_object(self.folder, item)
