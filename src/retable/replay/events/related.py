@@ -7,9 +7,9 @@ come as two messages, or all events of the table.
 from collections.abc import Iterator, Set
 
 from retable.fold.images import TableReader
+from retable.fold.spelling import is_text_as_written
 from retable.gold.store import Halves, LateKeys
 from retable.model.row_event import Pair, RowEvent, unpaired
-from retable.model.schema import GoldType
 from retable.model.sequence import LOWEST
 from retable.replay.table.horizon import older, retention_floor
 from retable.replay.table.next_state import is_late
@@ -18,7 +18,7 @@ from retable.replay.table.rewriting import is_rekeyed
 from retable.replay.table.table_replay import TableReplay, Truncations
 from retable.schema_history.history import TableHistory
 
-_WRITTEN_ONE_WAY = frozenset({"boolean", "int", "long", "string"})
+_WRITTEN_ONE_WAY = frozenset({"boolean", "int", "long"})
 """Gold types whose values have only one spelling in messages. A decimal has several, such as `1.5` and `1.50`."""
 
 
@@ -43,11 +43,10 @@ def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
     if work.hashed:
         if _is_rekeyed_later(work, window):
             return True
-        types = [reader.columns[at].type for at in reader.key_columns]
-        if not work.keys_are_set:
-            return any(map(_is_fraction, types)) and any(late_events(work, window))
-        is_written_one_way = all(each.kind in _WRITTEN_ONE_WAY for each in types)
-        return is_rekeyed(state, reader) or (not is_written_one_way and any(late_events(work, window)))
+        one_way = _is_one_way_if_set if work.keys_are_set else _is_one_way
+        if not all(one_way(reader, at) for at in reader.key_columns) and any(late_events(work, window)):
+            return True
+        return work.keys_are_set and is_rekeyed(state, reader)
     if is_rekeyed(state, reader) or any(late_events(work, window)) or other_halves(work, unpaired(work.events)):
         return True
     return not reader.keys and (
@@ -64,8 +63,18 @@ def _is_rekeyed_later(work: TableReplay, window: str) -> bool:
     return first is not None and first <= work.history.rekeyed[-1]
 
 
-def _is_fraction(kind: GoldType) -> bool:
-    return kind.kind in ("float", "double") or (kind.kind == "decimal" and kind.scale > 0)
+def _is_one_way(reader: TableReader, at: int) -> bool:
+    """Return whether equal values of a key column have equal hashes in silver, if a statement declares the key."""
+    kind = reader.columns[at].type
+    if kind.kind == "string":
+        return is_text_as_written(reader, at)
+    return kind.kind not in ("float", "double") and not (kind.kind == "decimal" and kind.scale > 0)
+
+
+def _is_one_way_if_set(reader: TableReader, at: int) -> bool:
+    """Return the same if the settings name the key."""
+    kind = reader.columns[at].type.kind
+    return kind in _WRITTEN_ONE_WAY or (kind == "string" and is_text_as_written(reader, at))
 
 
 def _is_read_otherwise(work: TableReplay) -> bool:

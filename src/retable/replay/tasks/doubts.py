@@ -11,12 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from retable.fold.images import TableReader
+from retable.fold.spelling import is_text_as_written
 from retable.gold.store import Exchange, RowStore
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of
 
-_WRITTEN_SO = frozenset({"string"})
-"""Key types whose equal values always have equal key hashes in silver, because messages write them in only one way."""
 _SEQUENCE = ("epoch", "hi", "lo")
 
 
@@ -26,7 +25,7 @@ def may_be_spelled_otherwise(reader: TableReader) -> bool:
     In a table without a key, a whole row is its key.
     """
     places = reader.key_columns or range(len(reader.columns))
-    return not {reader.columns[at].type.kind for at in places} <= _WRITTEN_SO
+    return not all(is_text_as_written(reader, at) for at in places)
 
 
 def rows_by_place(rows: pa.Table) -> pa.Table:
