@@ -123,15 +123,6 @@ def test_a_blocker_stops_its_table_where_it_stands_and_no_other() -> None:
     assert judge([facts("06:30", tables)], at("05:10"), "row").is_fresh
 
 
-def test_a_blocker_whose_own_time_is_known_stops_its_table_there() -> None:
-    blocked = Blocker(HELD, {"row": at("05:50")}, until=at("06:20"))
-    verdict = judge([facts("06:30", {ORDERS: [blocked]})], at("06:00"), "row")
-    assert verdict.is_fresh
-    assert verdict.standing.watermark == at("06:20")
-    early = Blocker(HELD, {"row": at("05:50")}, until=at("05:10"))
-    assert judge([facts("06:30", {ORDERS: [early]})], at("05:50"), "row").is_fresh
-
-
 def test_a_blocker_behind_what_is_proven_is_not_the_cause() -> None:
     blocked = Blocker(HELD, {"row": at("05:50")})
     verdict = judge([facts("05:50", {ORDERS: [blocked]})], at("06:00"), "row")
@@ -178,7 +169,7 @@ watermarks = st.lists(st.none() | times, min_size=4, max_size=4).map(
         if (known := [each for each in found[: at + 1] if each is not None])
     }
 )
-blockers = st.builds(Blocker, st.just(HELD), watermarks, st.none() | times)
+blockers = st.builds(Blocker, st.just(HELD), watermarks)
 
 
 @given(watermarks, st.lists(blockers, max_size=3), blockers, st.sampled_from(GRADES))
@@ -224,13 +215,13 @@ def test_all_other_causes_are_given_once_behind_the_first() -> None:
     suspect = Cause("SUSPECT", "two rows refer to a lost parent", "look", table=customers)
     found = facts(
         "05:50",
-        {ORDERS: [Blocker(HELD, until=at("05:10"))], customers: [Blocker(suspect, until=at("05:20"))]},
+        {ORDERS: [Blocker(HELD, {"row": at("05:10")})], customers: [Blocker(suspect, {"row": at("05:20")})]},
         stuck=Stuck("20260301T0600Z", "replay"),
     )
     verdict = judge([found], at("06:00"), "row")
     assert verdict.cause == HELD
     others = other_causes([found], verdict, "row")
     assert [cause.code for cause in others] == ["SUSPECT", "NOT_REPLAYED"]
-    fresh = facts("06:00", {ORDERS: [Blocker(HELD, until=at("05:10"))], customers: ()})
+    fresh = facts("06:00", {ORDERS: [Blocker(HELD, {"row": at("05:10")})], customers: ()})
     verdict = judge([fresh], at("06:00"), "row")
     assert (verdict.cause, other_causes([fresh], verdict, "row")) == (HELD, [])

@@ -6,32 +6,24 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from datetime import UTC, datetime
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyiceberg.expressions import EqualTo, Reference
-from pyiceberg.expressions.literals import literal
 
 from retable.freshness.gate import Blocker, Cause
 from retable.freshness.watermark import Watermarks
 from retable.gold.state import GoldState
 from retable.ledger.baselines import Unfinished
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.lake.error_translation import explained
 from retable.ledger.quarantine import read_open
 from retable.ledger.read import CLOCKS_APART, read_actions, read_ledger, read_schema_changes, scan
 from retable.ledger.rows import SuspectRow
 from retable.model.event import TableName
-from retable.model.sequence import Sequence, parse_sequence
+from retable.model.sequence import parse_sequence
 from retable.replay.inputs.baselines import read_unfinished
 from retable.replay.references.open_suspects import open_suspects, remedy_of, words_of
 from retable.replay.sent_elsewhere import RowsElsewhere
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.joined import is_sharded
-from retable.schema_history.shards.parts import source_part
 from retable.settings.sources import SourceSettings
 
 ACCEPT_ROWS = "accept-rows"
@@ -137,10 +129,7 @@ def _held(lake: Lake, source: SourceSettings, gold: str, state: GoldState, befor
     if window is None or hold.position is None:
         yield Blocker(cause)
         return
-    until = None
-    if set(state.high_water) <= {hold.part or ""}:
-        until = _time_of(lake, source.name, window, [hold.position], hold.part)
-    yield Blocker(cause, before(window), until)
+    yield Blocker(cause, before(window))
 
 
 def _held_since(lake: Lake, source: str, gold: str, identity: str, hold: Hold) -> str | None:
@@ -200,7 +189,7 @@ def _pending(lake: Lake, source: SourceSettings, gold: str, state: GoldState, be
         table=gold,
         window=window,
     )
-    yield Blocker(cause, before(window), _time_of(lake, source.name, window, waiting, None))
+    yield Blocker(cause, before(window))
 
 
 def open_halves(lake: Lake, source: str, state: GoldState) -> dict[str, str]:
@@ -316,32 +305,3 @@ def names_ever(lake: Lake, source: str) -> dict[str, set[TableName]]:
     for row in scan(lake, lake.find("ops.tables"), source=source).to_pylist():
         names[row["identity"]].add(TableName(row["database"], row["schema"], row["table"]))
     return names
-
-
-# --- positions ---------------------------------------------------------------------------------------------------
-def _time_of(lake: Lake, source: str, window: str, positions: Iterable[Sequence], part: str | None) -> datetime | None:
-    """The lowest source time of the events at these positions of a window. None if one of them has no time."""
-    table = lake.find(f"silver.{source}")
-    if table is None:
-        return None
-    wanted = EqualTo(term=Reference("window"), value=literal(window))
-    with explained(lake.settings.lake):
-        rows = table.scan(row_filter=wanted, selected_fields=("sequence", "part", "event_time_ms")).to_arrow()
-    if (part := source_part(part)) is not None:
-        rows = rows.filter(pc.equal(rows["part"], part))
-    times = [_least(rows.filter(_is_at(rows["sequence"], position))["event_time_ms"]) for position in positions]
-    known = [time for time in times if time is not None]
-    return _EPOCH + timedelta(milliseconds=min(known)) if known and len(known) == len(times) else None
-
-
-def _is_at(column: pa.ChunkedArray, position: Sequence) -> pa.ChunkedArray:
-    hi = pa.scalar(Decimal(position.hi), pa.decimal128(38, 0))
-    same = [(pc.struct_field(column, name), value) for name, value in (("epoch", position.epoch), ("lo", position.lo))]
-    is_at = pc.equal(pc.struct_field(column, "hi"), hi)
-    for values, value in same:
-        is_at = pc.and_(is_at, pc.equal(values, value))
-    return is_at
-
-
-def _least(times: pa.ChunkedArray) -> int | None:
-    return None if times.null_count or not len(times) else int(pc.min(times).as_py())

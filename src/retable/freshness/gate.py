@@ -53,14 +53,12 @@ class Blocker:
     """A cause that stops the watermark of one table, although the watermark of the table's source may be later.
 
     `before` has, by grade, the source's watermarks after the last window that is not blocked. The table is complete
-    through these watermarks. `before` is empty if all windows are blocked. `until` is the source time of the first
-    change that gold lacks. If `until` is later than a watermark in `before`, the table is complete through `until`.
-    `until` is None if the time is not known, or if gold may lack older changes of the table.
+    through these watermarks. `before` is empty if all windows are blocked. The time of the first change that gold lacks
+    is not used: changes that follow it may be older, in another partition or in a long transaction.
     """
 
     cause: Cause
     before: Watermarks = field(default_factory=dict)
-    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ def standing_of(facts: SourceFacts, table: str | None, lowest: Grade) -> Freshne
     """
     reached: dict[Grade, datetime] = {}
     for grade in accepted(lowest):
-        marks = [facts.line.watermarks.get(grade), *(_stopped(each, grade) for each in _blockers(facts, table))]
+        marks = [facts.line.watermarks.get(grade), *(each.before.get(grade) for each in _blockers(facts, table))]
         least = min(marks, key=_order)
         if least is not None:
             reached[grade] = least
@@ -179,7 +177,7 @@ def cause_of(facts: SourceFacts, table: str | None, through: datetime, lowest: G
     """
     blocking = [each for each in _blockers(facts, table) if _blocks(facts, each, lowest)]
     if blocking:
-        return min(blocking, key=lambda each: _order(_stopped(each, lowest))).cause
+        return min(blocking, key=lambda each: _order(each.before.get(lowest))).cause
     return _cause_of_source(facts, through, lowest)
 
 
@@ -189,9 +187,9 @@ def other_causes(facts: Sequence[SourceFacts], verdict: Verdict, lowest: Grade) 
     for each in facts:
         for table in _names(each):
             blocking = [
-                one for one in _blockers(each, table) if _order(_stopped(one, lowest)) < _order(verdict.through)
+                one for one in _blockers(each, table) if _order(one.before.get(lowest)) < _order(verdict.through)
             ]
-            found += [one.cause for one in sorted(blocking, key=lambda one: _order(_stopped(one, lowest)))]
+            found += [one.cause for one in sorted(blocking, key=lambda one: _order(one.before.get(lowest)))]
         if _order(each.line.watermarks.get(lowest)) < _order(verdict.through):
             found.append(_cause_of_source(each, verdict.through, lowest))
     return [cause for cause in dict.fromkeys(found) if cause != verdict.cause]
@@ -215,13 +213,8 @@ def _blockers(facts: SourceFacts, table: str | None) -> Sequence[Blocker]:
     return facts.own if table is None else facts.blockers[table]
 
 
-def _stopped(blocker: Blocker, grade: Grade) -> datetime | None:
-    """The time through which a table with this blocker is complete, if its source is proven so far."""
-    return max((at for at in (blocker.before.get(grade), blocker.until) if at is not None), default=None)
-
-
 def _blocks(facts: SourceFacts, blocker: Blocker, lowest: Grade) -> bool:
-    return _order(_stopped(blocker, lowest)) < _order(facts.line.watermarks.get(lowest))
+    return _order(blocker.before.get(lowest)) < _order(facts.line.watermarks.get(lowest))
 
 
 def _order(at: datetime | None) -> tuple[bool, datetime]:
