@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from retable.freshness.gate import Blocker, Cause
@@ -29,7 +29,6 @@ from retable.settings.sources import SourceSettings
 ACCEPT_ROWS = "accept-rows"
 """The name of the action with which a person confirms that rows of gold are right."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Before = Callable[[str], Watermarks]
 """A function that takes the name of a window and returns the watermarks of the source before that window."""
 
