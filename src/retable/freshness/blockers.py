@@ -125,10 +125,7 @@ def _held(lake: Lake, source: SourceSettings, gold: str, state: GoldState, befor
         table=gold,
         window=window,
     )
-    if window is None or hold.position is None:
-        yield Blocker(cause)
-        return
-    yield Blocker(cause, before(window))
+    yield Blocker(cause) if window is None else Blocker(cause, before(window))
 
 
 def _held_since(lake: Lake, source: str, gold: str, identity: str, hold: Hold) -> str | None:
