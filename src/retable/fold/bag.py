@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from retable.fold.bounds import Bounds
-from retable.fold.fold import Folded, RowAction, Winner, readable_events, whole_updates
+from retable.fold.fold import Folded, RowAction, Winner, whole_updates
 from retable.model.row_event import RowEvent
 
 
@@ -17,7 +17,7 @@ def fold_bag(
     """
     folded = over or Folded()
     last, halves = None, set[str | None]()
-    for event, action, touches in whole_updates(readable_events(events, read, bounds, folded), folded):
+    for event, action, touches in whole_updates(events, read, bounds, folded):
         place = (event.sequence, event.part)
         last, halves = place, halves if place == last else set()
         is_second = event.half == "after" and halves == {"before"}

@@ -43,6 +43,4 @@ class Bounds:
 
     def _is_skipped(self, event: RowEvent) -> bool:
         """Return whether a person left the row out. Rows of a full load may share a sequence, so texts are compared."""
-        if event.half is None:
-            return (event.sequence, event.part, row_text(event)) in self.skipped
-        return any((place.epoch, place.hi, part) == event.pair for place, part, _ in self.skipped)
+        return (event.sequence, event.part, row_text(event)) in self.skipped

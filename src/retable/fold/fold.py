@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from retable.errors import MessageError, RowMissing, TableError
 from retable.fold.bounds import Bounds
-from retable.model.row_event import Pair, RowEvent, row_text, unpaired
+from retable.model.row_event import Pair, RowEvent, lone_halves, row_text
 from retable.model.sequence import Sequence
 from retable.schema_history.decisions import REMEDY_ROW
 from retable.schema_history.history import Hold
@@ -92,8 +92,9 @@ class Folded:
     `winners` has the last state of each key. For a table without a key, `counts` has inserts minus deletes of each row,
     and `latest` its last change. `touched` has the keys (or rows) that may change in gold. `verdicts` counts the events
     by window number and verdict, such as `(7, "applied")`; events whose `counted` is False are left out. Some sources
-    write an update as two messages (halves): `settled` has the updates of which both came, and `pending` the halves
-    that came alone. If the table must stop, `hold` says where and why. If it stops at a row, this is `stopped_by`.
+    write an update as two messages (halves): `pending` has the halves that wait for the other half, and `settled` the
+    sequences of those that do not wait. If the table must stop, `hold` says where and why. If it stops at a row, this
+    is `stopped_by`.
     """
 
     winners: dict[Key, Winner] = field(default_factory=dict)
@@ -103,7 +104,7 @@ class Folded:
     verdicts: Counter[tuple[int, str]] = field(default_factory=Counter)
     rejects: list[Reject] = field(default_factory=list)
     pending: list[RowEvent] = field(default_factory=list)
-    settled: set[Pair] = field(default_factory=set)
+    settled: set[Sequence] = field(default_factory=set)
     hold: Hold | None = None
     stopped_by: RowEvent | None = None
 
@@ -144,7 +145,7 @@ def fold_keys(
     owner: dict[Key, RowEvent] = {}
     applied: list[tuple[RowEvent, Key]] = []
     befores: dict[Pair, dict[Key, Winner | None]] = {}
-    for event, action, touches in whole_updates(readable_events(events, read, bounds, folded), folded):
+    for event, action, touches in whole_updates(events, read, bounds, folded):
         last = action.key if action.key is not None else action.gone
         is_again = last is not None and _is_again(event, folded.winners.get(last), owner.get(last))
         if is_again:
@@ -281,24 +282,36 @@ def _is_again(event: RowEvent, standing: Winner | None, last: RowEvent | None = 
 
 
 def whole_updates(
-    readable: Iterable[tuple[RowEvent, RowAction]], folded: Folded
+    events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, folded: Folded
 ) -> Iterable[tuple[RowEvent, RowAction, bool]]:
-    """Yield whole events, each with whether gold may have to change. A lone half gets the verdict `pending` here."""
-    found = list(readable)
-    alone = unpaired(event for event, _ in found)
+    """Yield, in order of arrival, what counts, can be read and is whole, with whether gold may have to change.
+
+    Other events get their verdict here. A lone half is `pending`, or `excluded` if a person left its other half out.
+    """
+    events = list(events)
+    found = list(_readable(events, read, bounds, folded))
+    skipped = {e.pair for e in events if e.half and bounds.verdict(e) == "excluded"} if bounds.skipped else set()
+    halves = {(event.pair, event.half, event.sequence) for event, _ in found if event.half is not None}
+    lost = [(each.event.pair, each.event.half, each.event.sequence) for each in folded.rejects]
+    rejected = {half[0] for half in lost if half[1] is not None and half not in halves}
+    keyed = ((event, action.gone if action.gone is not None else action.key) for event, action in found)
+    alone = lone_halves(keyed, skipped | rejected)
     counted = {event.pair for event, _ in found if event.half is not None and event.counted}
     for event, action in found:
         if event.half is None:
             yield event, action, event.counted
-        elif event.pair not in alone:
-            folded.settled.add(event.pair)
+        elif (event.pair, event.sequence, event.half) not in alone:
+            folded.settled.add(event.sequence)
             yield event, action, event.pair in counted
+        elif event.pair in skipped:
+            folded.settled.add(event.sequence)
+            folded.verdicts[event.ordinal, "excluded"] += event.counted
         else:
             folded.verdicts[event.ordinal, "pending"] += event.counted
             folded.pending.append(event)
 
 
-def readable_events(
+def _readable(
     events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, folded: Folded
 ) -> Iterable[tuple[RowEvent, RowAction]]:
     """Yield, in order of arrival, the events that count and can be read. Other events get their verdict here."""

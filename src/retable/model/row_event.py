@@ -1,6 +1,8 @@
 """A row change as silver (the table of all change events) has it, and the values that identify it."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Set
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from retable.model.sequence import Sequence
@@ -87,6 +89,28 @@ def unpaired(events: Iterable[RowEvent]) -> set[Pair]:
         if event.half is not None:
             halves.setdefault(event.pair, {"before": set(), "after": set()})[event.half].add(event.sequence)
     return {pair for pair, found in halves.items() if len(found["before"]) != len(found["after"])}
+
+
+def lone_halves(keyed: Iterable[tuple[RowEvent, Hashable]], incomplete: Set[Pair]) -> set[tuple[Pair, Sequence, Half]]:
+    """Return the halves of updates whose other half is not in `keyed`, which has each event with the key of its row.
+
+    A transaction may have several updates, all with one pair. If it lacks a half, an update that keeps its key is still
+    known to be whole: in the order of the log, the before half of a key is followed by an after half of this key. It is
+    not known which of the other halves belong together, so all of these are in the result. `incomplete` has pairs that
+    lack a half for sure: it cannot be read, for example.
+    """
+    keyed = list(keyed)
+    pairs = incomplete | unpaired(event for event, _ in keyed)
+    halves = defaultdict[tuple[Pair, Hashable], set[tuple[Sequence, bool]]](set)
+    for event, key in keyed:
+        if event.half is not None and event.pair in pairs:
+            halves[event.pair, key].add((event.sequence, event.half == "after"))
+    alone = set[tuple[Pair, Sequence, Half]]()
+    for (pair, _), mine in halves.items():
+        updates = ((one, next_one) for one, next_one in pairwise(sorted(mine)) if not one[1] and next_one[1])
+        whole = {half for update in updates for half in update}
+        alone |= {(pair, sequence, "after" if is_after else "before") for sequence, is_after in mine - whole}
+    return alone
 
 
 def row_text(event: RowEvent) -> str:

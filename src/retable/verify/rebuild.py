@@ -255,7 +255,7 @@ class Rebuild:
         return found[0], -1 if event.half is None else number_of(event.pair)
 
     def _join_transactions(self, numbers: _Numbers, pairs: _Numbers) -> None:
-        """Join the keys of all updates in two messages that have one pair: if one lacks a message, all of them wait."""
+        """Join the keys of updates in two messages that have one pair: which ones belong together may not be known."""
         halves = np.flatnonzero(pairs >= 0)
         halves = halves[np.argsort(pairs[halves], kind="stable")]
         mine, of = numbers[halves], pairs[halves]

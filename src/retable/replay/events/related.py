@@ -10,7 +10,7 @@ from retable.fold.images import TableReader
 from retable.fold.spelling import is_text_as_written
 from retable.gold.store import Halves, LateKeys
 from retable.model.row_event import Pair, RowEvent, unpaired
-from retable.model.sequence import LOWEST
+from retable.model.sequence import LOWEST, parse_sequence
 from retable.replay.table.horizon import older, retention_floor
 from retable.replay.table.next_state import is_late
 from retable.replay.table.replace import EventsMissed
@@ -47,7 +47,7 @@ def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
         if not all(one_way(reader, at) for at in reader.key_columns) and any(late_events(work, window)):
             return True
         return work.keys_are_set and is_rekeyed(state, reader)
-    if is_rekeyed(state, reader) or any(late_events(work, window)) or other_halves(work, unpaired(work.events)):
+    if is_rekeyed(state, reader) or any(late_events(work, window)) or other_halves(work, _alone(work)):
         return True
     return not reader.keys and (
         state.debts is None or retention_floor(state, work.history) is not None or _is_read_otherwise(work)
@@ -115,7 +115,7 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
     """
     if work.has_all or not work.events or work.state is None:
         return work.events
-    alone = unpaired(work.events)
+    alone = _alone(work)
     others = other_halves(work, alone)
     joined = {event.pair for event in others}
     late = [*late_events(work, window, joined), *others]
@@ -171,6 +171,17 @@ def _hashes_of(event: RowEvent) -> tuple[int | None, int | None]:
     return event.key_hash, event.old_key_hash
 
 
+def _alone(work: TableReplay) -> set[Pair]:
+    """Return the updates in two messages of which this window has only one, or for one of which gold waits.
+
+    A transaction with several updates is one `RowEvent.pair`. If another of its updates waits, the fold needs all of
+    them, or it would not know which messages belong together.
+    """
+    waiting = set() if work.state is None else {parse_sequence(text)[:2] for text in work.state.pending}
+    known = {event.pair for event in work.events if event.half is not None and event.pair[:2] in waiting}
+    return unpaired(work.events) | known
+
+
 def _halves_of(work: TableReplay, pairs: set[Pair]) -> list[RowEvent]:
     """Return the halves with these pairs, of the window and of the other windows that gold has."""
     here = [event for event in work.events if event.half is not None and event.pair in pairs]
@@ -180,8 +191,8 @@ def _halves_of(work: TableReplay, pairs: set[Pair]) -> list[RowEvent]:
 def other_halves(work: TableReplay, alone: set[Pair]) -> list[RowEvent]:
     """Return the missing halves of updates from the other windows that gold has.
 
-    An update in two messages has two halves. `alone` are the updates (`RowEvent.pair`) of which this window has only
-    one half. A half that has not arrived yet is not in the result.
+    An update in two messages has two halves. `alone` are the updates (`RowEvent.pair`) of which this window may have
+    only one half. A half that has not arrived yet is not in the result.
     """
     if not alone:
         return []

@@ -39,13 +39,12 @@ def _pending(
 ) -> dict[str, str]:
     """Return the halves of updates that wait for their other halves, by sequence, each with its window.
 
-    `before` are those of the former state. They wait no longer if they are settled, skipped or below `truncated_at`. If
-    all rows were folded, `folded` has each half that waits.
+    `before` are those of the former state. They wait no longer if they are settled or below `truncated_at`. If all rows
+    were folded, `folded` has each half that waits.
     """
     waiting = dict[str, str]()
     if not work.has_all or retention_floor(work.state, work.history) is not None:
-        settled = {pair[:2] for pair in folded.settled} | {place[:2] for place, _, _ in work.history.skipped}
-        waiting = {text: window for text, window in before.items() if parse_sequence(text)[:2] not in settled}
+        waiting = {text: window for text, window in before.items() if parse_sequence(text) not in folded.settled}
     waiting |= {str(event.sequence): work.windows[event.ordinal] for event in folded.pending}
     return {
         text: window for text, window in waiting.items() if truncated_at is None or parse_sequence(text) >= truncated_at

@@ -233,8 +233,8 @@ class _Folding:
         joined = [] if of.work.has_all else other_halves(of.work, {event.pair for event in met.alone})
         if any(event.partial for event in joined):
             raise OthersNeeded("the other messages of some of its updates have only some columns")
-        waiting = (parse_sequence(text)[:2] for text in of.work.state.pending)
-        return replace(met, joined=tuple(joined), waiting=frozenset(waiting))
+        waiting = frozenset(map(parse_sequence, of.work.state.pending))
+        return replace(met, joined=tuple(joined), waiting=waiting)
 
     def tasks(self, rows: RangeRows) -> list[FoldTask]:
         """Return the tasks that fold these rows, one for each group of key ranges."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 from retable.fold.fold import Folded
 from retable.gold.store import Exchange, RowStore
 from retable.model.row_event import Pair, RowEvent
+from retable.model.sequence import Sequence
 from retable.replay.batch.half_rows import foreign_halves, keep_their_keys, lack_other_half, pair_columns
 from retable.replay.batch.ranges import KeyRanges, range_numbers
 from retable.replay.batch.silver_rows import ROW_COLUMNS
@@ -79,15 +80,15 @@ class Met:
 
     Halves whose other half is in the key ranges of another task are in the exchange under `names`, with one part for
     each task. `alone` are the halves whose other half is not in this window, and `joined` are the other halves of
-    these from other windows. `waiting` has the updates of which, by gold's state, one half was missing before this run.
-    Each is named by two parts of its sequence, which are the same in both halves: the source epoch and `hi`.
+    these from other windows. `waiting` has the sequences of the halves that, by gold's state, lacked their other half
+    before this run.
     """
 
     exchange: Exchange
     names: tuple[str, ...] = ()
     alone: tuple[RowEvent, ...] = ()
     joined: tuple[RowEvent, ...] = ()
-    waiting: frozenset[tuple[int, int]] = frozenset()
+    waiting: frozenset[Sequence] = frozenset()
 
     def beside(self, own: pa.Table, ranges: KeyRanges) -> TaskRows:
         """Return a task's `own` rows with the halves from other ranges whose other half is in its `ranges`.
@@ -113,10 +114,10 @@ class Met:
     def own_results(self, folded: Folded) -> Folded:
         """Leave out of a fold of some ranges what other tasks and windows report.
 
-        These are rejects of events that are not counted, and updates that gold's state does not have as waiting.
+        These are rejects of events that are not counted, and halves that gold's state does not have as waiting.
         """
         folded.rejects = [reject for reject in folded.rejects if reject.event.counted]
-        folded.settled = {pair for pair in folded.settled if pair[:2] in self.waiting}
+        folded.settled &= self.waiting
         return folded
 
 
