@@ -1,6 +1,7 @@
 """A table is not complete where positions were lost, or where the settings left its rows out, until it has them."""
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -45,7 +46,15 @@ def reached(feed: Feed, asked: str = ORDERS) -> object:
     return ask(feed.lake, [asked], at("22:00"), "row").standing.watermark
 
 
-def counted(feed: Feed, hour: int, stage: Stage, table: str | None, highest: str | None = None, **counts: int) -> None:
+def counted(
+    feed: Feed,
+    hour: int,
+    stage: Stage,
+    table: str | None,
+    highest: str | None = None,
+    when: datetime | None = None,
+    **counts: int,
+) -> None:
     rest = {
         "lowest": {},
         "highest": {"": highest} if highest else {},
@@ -54,7 +63,7 @@ def counted(feed: Feed, hour: int, stage: Stage, table: str | None, highest: str
         "run_id": "run",
         "seconds": 1.0,
         "bytes": 0,
-        "recorded_at": at(f"{hour + 2}:00"),
+        "recorded_at": when or at(f"{hour + 2}:00"),
     }
     append_rows(
         feed.lake, [LedgerRow(source="dump", window=name(hour), stage=stage, table=table, counts=counts, **rest)]
@@ -81,6 +90,27 @@ def test_a_table_that_is_taken_back_lacks_what_was_left_out_since(write_settings
     assert "`retable run dump --from 2026-03-01T06:00:00Z --to 2026-03-01T08:00:00Z` stores these rows" in words
     for hour in (6, 7):
         counted(back, hour, "decode", "shop.orders", events=100, rows=100)
+    assert cause(back) is None
+
+
+@pytest.mark.parametrize("has_record", [True, False])
+def test_a_table_that_is_taken_back_lacks_what_an_old_window_left_out_since(
+    has_record: bool, feed: Feed, write_settings: SettingsWriter
+) -> None:
+    """The window is not after the last one that the watermark records have, but it was decoded after them."""
+    record(feed.lake, feed.lake.settings.source("dump"), LATER)
+    for days, excluded in ((30, 1), (-30, 0)):
+        counted(feed, 5, "decode", "shop.orders", when=LATER - timedelta(days=days), rows=1, excluded=excluded)
+    assert cause(feed) is None
+    without = Feed(open_lake(write_settings(EACH + 'exclude = ["shop.orders"]\n')))
+    counted(without, 6, "decode", "shop.orders", when=LATER + timedelta(days=40), rows=1, excluded=1)
+    if has_record:
+        record(without.lake, without.lake.settings.source("dump"), LATER + timedelta(days=40))
+    back = Feed(open_lake(write_settings(EACH)))
+    for days in (41, 42):
+        assert (cause(back), cause(back, ITEMS), reached(back)) == ("LEFT_OUT", None, at("05:50"))
+        record(back.lake, back.lake.settings.source("dump"), LATER + timedelta(days=days))
+    counted(back, 6, "decode", "shop.orders", when=LATER + timedelta(days=43), rows=1)
     assert cause(back) is None
 
 

@@ -205,7 +205,7 @@ def _facts(
     quarantine = read_quarantine(lake, source)
     blockers = read_blockers(lake, source, tables, _moved(lake, source), quarantine, before)
     taken = {table: state for table, state in tables.items() if feeds(lake.settings, source, state)}
-    for table, found in read_gaps(lake, source, taken, progress.free_until, before).items():
+    for table, found in read_gaps(lake, source, taken, progress, before).items():
         blockers[table] += found
     for table in tables.keys() - taken:
         blockers[table].append(_retired(lake, source, table, tables[table], progress))

@@ -1,19 +1,22 @@
 """Finds rows that gold lacks although each window is replayed.
 
 Their positions were lost before Retable read them, or the settings left the rows out. A watermark record without a
-blocker proves that its table lacks nothing up to the record's window. So only later windows are read.
+blocker proves that its table lacks nothing up to the record's window. So only later windows are read, and windows that
+were decoded again after the record.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from retable.freshness.blockers import Before, names_ever
 from retable.freshness.gate import Blocker, Cause, format_time
+from retable.freshness.progress import SourceProgress
 from retable.gold.state import GoldState
 from retable.ledger.counts import read_left_out
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_actions, read_ledger
+from retable.ledger.read import CLOCKS_APART, read_actions, read_ledger
 from retable.ledger.rows import LedgerRow
 from retable.ledger.windows.recording import read_windows
 from retable.model.sequence import Sequence as Position
@@ -21,6 +24,7 @@ from retable.model.sequence import parse_sequence
 from retable.model.window import PartitionRange, Window, window_start
 from retable.settings.sources import SourceSettings
 
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 ACCEPT_LOSS = "accept-loss"
 """The name of the action with which a person confirms that lost positions held no change of a table.
 
@@ -51,33 +55,51 @@ def read_gaps(
     lake: Lake,
     source: SourceSettings,
     states: Mapping[str, GoldState],
-    free_until: Callable[[str], str],
+    progress: SourceProgress,
     before: Before,
 ) -> dict[str, list[Blocker]]:
     """Return the blockers of tables that may lack rows, by gold name. A table without such a blocker has no entry.
 
     A table may lack rows because positions of the source were lost, or because earlier settings left the table out.
-    `states` are the states of the tables by gold name, only of tables that the settings include now. `free_until` takes
-    a gold name. It returns the last window up to which nothing blocked the table, or "" if there is no such window.
-    `before` takes a window, and returns the source's watermarks before it.
+    `states` are the states of the tables by gold name, only of tables that the settings include now. `before` takes a
+    window, and returns the source's watermarks before it.
     """
     if not states:
         return {}
-    since = {gold: free_until(gold) for gold in states}
-    least = min(since.values())
-    left_out = read_left_out(lake, source.name, least, source.takes_named)
+    since = {gold: progress.free_until(gold) for gold in states}
+    free_at = {gold: _before(progress.free_at(gold)) for gold in states}
+    left_out = _read_left_out(lake, source, min(since.values()), min(free_at.values()))
     names = names_ever(lake, source.name) if left_out else {}
     losses = _open(lake, source, states, since)
     blockers: dict[str, list[Blocker]] = defaultdict(list)
     for gold, state in states.items():
         called = {str(name) for name in (*state.names, *names.get(state.identity, ()))}
-        rows = [row for row in left_out if row.table in called and row.window > since[gold] and _counts(row, state)]
+        mine = [row for row in left_out if row.table in called and _counts(row, state)]
+        rows = [row for row in mine if row.window > since[gold] or row.recorded_at >= free_at[gold]]
         if rows:
             blockers[gold].append(Blocker(_left_out(source, gold, rows), before(min(row.window for row in rows))))
         if losses[gold]:
             first = losses[gold][0]
             blockers[gold].append(Blocker(_lost(source.name, gold, first), before(first.window)))
     return blockers
+
+
+def _before(moment: datetime | None) -> datetime:
+    """Return the earliest time that another machine's clock may have shown at a moment. None is before all times."""
+    return _LONG_AGO if moment is None else moment - CLOCKS_APART
+
+
+def _read_left_out(lake: Lake, source: SourceSettings, since: str, free_at: datetime) -> list[LedgerRow]:
+    """The decodes that left out rows of tables which the settings include now.
+
+    These are the decodes of windows from `since` on, and those from the time `free_at` on: a window may be decoded
+    again after the watermark records count it.
+    """
+    if not since:
+        return read_left_out(lake, source.name, None, source.takes_named)
+    found = read_left_out(lake, source.name, {"window": since}, source.takes_named)
+    again = read_left_out(lake, source.name, {"recorded_at": free_at}, source.takes_named)
+    return [*found, *(row for row in again if row.window < since)]
 
 
 def open_losses(

@@ -53,6 +53,10 @@ class SourceProgress:
         """Return the last window up to which nothing blocked the gold table, or "" if there is no such window."""
         return self.tables.free_until(table, self.lines[0].window)
 
+    def free_at(self, table: str) -> datetime | None:
+        """Return when it was last recorded that nothing blocked the gold table; None if it never was."""
+        return self.tables.free_at(table, self.promised)
+
 
 def read_progress(lake: Lake, source: SourceSettings) -> SourceProgress:
     """Read how far a source is processed.

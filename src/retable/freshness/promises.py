@@ -37,6 +37,16 @@ class TablePromises:
             return max(last or "", self._rows[table][-1].window)
         return max((row.window for row in self._rows.get(table, ()) if row.because is None), default="")
 
+    def free_at(self, table: str, last: datetime | None) -> datetime | None:
+        """Return when it was last recorded that nothing blocked a table; None if it never was.
+
+        `last` is the time of the source's last watermark record, None if there is no record.
+        """
+        times = [row.recorded_at for row in self._rows.get(table, ()) if row.because is None]
+        if last is not None and self.is_free(table):
+            times.append(last)
+        return max(times, default=None)
+
     def watermarks(self, table: str) -> dict[Grade, datetime]:
         """Return the latest watermark of each grade in the records of a table.
 

@@ -5,6 +5,7 @@ messages is the sum of all counts whose names start with `ignored:`.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
@@ -111,24 +112,25 @@ def is_left_out(row: LedgerRow, takes: Callable[[str], bool]) -> bool:
     return row.stage == "decode" and row.table is not None and bool(row.counts.get("excluded")) and takes(row.table)
 
 
-def read_left_out(lake: Lake, source: str, since: str, takes: Callable[[str], bool]) -> list[LedgerRow]:
+def read_left_out(
+    lake: Lake, source: str, at_least: Mapping[str, str | datetime] | None, takes: Callable[[str], bool]
+) -> list[LedgerRow]:
     """Return the ledger rows of decodes that excluded rows of a table which the settings include now.
 
-    `since` is the first window that is read. `takes` returns whether the settings include a table. All rows about
-    decodes are scanned with few columns. Only the rows of such tables are read with all columns.
+    `at_least` has the lowest values of columns, such as `window`. `takes` returns whether the settings include a table.
+    All rows about decodes are scanned with few columns. Only the rows of such tables are read with all columns.
     """
     table = lake.find(OPS_TABLES[LedgerRow])
     if table is None:
         return []
-    bounds = {"window": since} if since else None
-    rows = scan(lake, table, bounds, OF_TABLES, ["window", "table", "counts"], source=source, stage="decode")
+    rows = scan(lake, table, at_least, OF_TABLES, ["window", "table", "counts"], source=source, stage="decode")
     excluded = pc.fill_null(pc.map_lookup(rows["counts"], "excluded", "first"), 0).to_pylist() if rows.num_rows else []
     windows, names = rows["window"].to_pylist(), rows["table"].to_pylist()
     newest = {(window, name): count for window, name, count in zip(windows, names, excluded, strict=True)}
     tables = {name for (_, name), count in newest.items() if count and takes(name)}
     if not tables:
         return []
-    found = read_ledger(lake, source, at_least=bounds, stage="decode", tables=tables)
+    found = read_ledger(lake, source, at_least=at_least, stage="decode", tables=tables)
     return [row for row in found if is_left_out(row, takes)]
 
 
