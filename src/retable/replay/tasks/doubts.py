@@ -29,21 +29,24 @@ def may_be_spelled_otherwise(reader: TableReader) -> bool:
 
 
 def rows_by_place(rows: pa.Table) -> pa.Table:
-    """Return a table with one row for each change: the columns `hash` (of the position) and `row` (hash of the row).
+    """Return a table with the different changes: `hash` of the position, `row` and `old_row` (hashes of the rows).
 
-    Rows of a full load are left out. If one position has different rows, tasks cannot fold a table without a key.
+    If one position has different changes, tasks cannot fold a table without a key. Rows of a full load share positions,
+    so those of one position count as one change.
     """
-    changes = rows.filter(pc.not_equal(rows["op"], "READ"))
-    members = {name: pc.struct_field(changes["sequence"], name) for name in _SEQUENCE}
-    places = typed_hashes(pa.table({**members, "part": changes["part"]}))
-    return pa.table({"hash": places, "row": hashes_of(changes)})
+    loads = pc.equal(rows["op"], "READ")
+    members = {name: pc.struct_field(rows["sequence"], name) for name in _SEQUENCE}
+    hashes = {"row": pa.array(hashes_of(rows)), "old_row": rows["old_key_hash"]}
+    changes = {name: pc.if_else(loads, None, each) for name, each in hashes.items()}
+    found = pa.table({"hash": typed_hashes(pa.table({**members, "part": rows["part"]})), **changes})
+    return found.group_by(found.column_names).aggregate([])
 
 
 @dataclass(frozen=True, slots=True)
 class _HasTwice:
     """Return whether a hash occurs twice in one part of the tables that tasks wrote to the exchange under `names`.
 
-    If the tables have a column `row`, equal hashes with the same row count once.
+    If the tables have a column `row`, equal hashes with equal rows count once.
     """
 
     exchange: Exchange
@@ -53,7 +56,7 @@ class _HasTwice:
     def __call__(self) -> bool:
         found = pa.concat_tables([self.exchange.get(name, self.part) for name in self.names])
         if "row" in found.column_names:
-            found = found.group_by(["hash", "row"]).aggregate([])
+            found = found.group_by(found.column_names).aggregate([])
         return bool(len(np.unique(np.asarray(found["hash"]))) < found.num_rows)
 
 
