@@ -40,7 +40,10 @@ from retable.schema_history.history import Hold
 ROWS_A_TASK = 400_000
 """The largest number of rows of one task. A row that changes its key counts twice. Rows are in memory as columns."""
 EVENTS_IN_TASK = 25_000
-"""The largest number of rows that a task folds one by one at a time, because as objects they take about 10 kB each."""
+"""The largest number of rows that a task folds one by one at a time, because as objects they take about 10 kB each.
+
+It is also the limit for the rows of a small table, whose tasks may run in the driver: its memory does not grow then.
+"""
 
 
 def fold_in_tasks(
@@ -150,8 +153,7 @@ class _Folding:
     @cached_property
     def ranges(self) -> tuple[KeyRanges, ...]:
         are_long = self.plain is None or bool(self.former)
-        slots, most = self.of.rows.slots(are_long), EVENTS_IN_TASK if are_long else EVENTS_AT_ONCE
-        return tuple(_ranges(sources_of(self.of.work), slots, most))
+        return tuple(_ranges(sources_of(self.of.work), self.of.rows.slots(are_long), are_long))
 
     @cached_property
     def facts(self) -> ReaderFacts:
@@ -316,10 +318,13 @@ def _is_before(one: Hold, other: Hold) -> bool:
     return (one.position or LOWEST) <= (other.position or LOWEST)
 
 
-def _ranges(sources: Seq[RemoteRows], slots: int, most: int) -> list[KeyRanges]:
-    """Return the key ranges of each task. A task folds its ranges, each of about `most` rows, one after the other."""
+def _ranges(sources: Seq[RemoteRows], slots: int, are_long: bool) -> list[KeyRanges]:
+    """Return the key ranges of each task. A task folds its ranges one after the other.
+
+    `are_long` is True if the rows are folded one by one.
+    """
     rows, nbytes = sum(each.num_rows + each.moved for each in sources), sum(each.nbytes for each in sources)
-    shares = ranges_of(rows, nbytes, most)
+    shares = ranges_of(rows, nbytes, EVENTS_IN_TASK if are_long or rows <= ROWS_A_TASK else EVENTS_AT_ONCE)
     tasks = min(max(-(-rows // ROWS_A_TASK), -(-nbytes // BYTES_AT_ONCE)), shares)
     tasks = min(-(-tasks // slots) * slots, shares)
     each = -(-shares // tasks)
