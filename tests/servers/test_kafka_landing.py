@@ -58,8 +58,8 @@ class Erp:
             self.lake, self.source, lambda: inspect_arrivals(self.source, now), now - timedelta(minutes=2), now
         )
 
-    def land(self, window: str) -> StageReport:
-        return land_window(self.spark, self.lake, self.source, window, "run", DAY)
+    def land(self, window: str, again: bool = False) -> StageReport:
+        return land_window(self.spark, self.lake, self.source, window, "run", DAY, again=again)
 
     def landed(self, window: str) -> list[tuple[int, int]]:
         rows = self.spark.table("lake.bronze.erp").where(f"window = '{window}'").select("partition", "offset")
@@ -131,6 +131,23 @@ def test_lost_positions_land_nothing_until_the_source_epoch_is_raised(
     raised = open_erp("lost", "source_epoch = 1\n")
     assert raised.land(W5).counts == {"positions": 10, "lost": 4, "landed": 6, "holes": 0, "bytes": 6}
     assert raised.landed(W5) == [(0, offset) for offset in range(4, 10)]
+
+
+def test_messages_that_only_bronze_has_are_not_landed_again(kafka: Broker, open_erp: Callable[..., Erp]) -> None:
+    """The source epoch was raised for another reason, so positions that are gone would count as lost."""
+    kafka.create("kept")
+    kafka.produce("kept", (Record(b"v", stamp(5)) for _ in range(10)))
+    erp = open_erp("kept")
+    erp.record(6)
+    erp.land(W5)
+    raised = open_erp("kept", "source_epoch = 1\n")
+    assert raised.land(W5, again=True).counts["landed"] == 10
+    kafka.delete_records("kept", 4)
+    with pytest.raises(
+        PositionsLost, match="4 positions of the window 20260301T0500Z are gone from the brokers of erp"
+    ):
+        raised.land(W5, again=True)
+    assert raised.landed(W5) == [(0, offset) for offset in range(10)]
 
 
 def test_a_run_killed_before_its_ledger_row_is_made_whole_without_reading_again(

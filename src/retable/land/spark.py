@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, octet_length
 from pyspark.sql.functions import sum as sum_of
 
-from retable.errors import Unbalanced
+from retable.errors import PositionsLost, Unbalanced
 from retable.land.bronze import to_batches
 from retable.land.due import record_due
 from retable.land.landing import Landing, open_landing
@@ -52,7 +52,8 @@ def land_window(
     files in bronze is damaged or missing. A window that retention dropped never changes. `run_id` and `now` are the ID
     of the run and the time to record. The column `landed_at` gets the time at which the window was recorded, so a
     window that is landed twice has the same rows. Raise NotFound if the window is not recorded. Raise PositionsLost if
-    an object is gone or changed, or if the brokers no longer have the recorded offsets.
+    an object is gone or changed, or if the brokers no longer have the recorded offsets. Raise it with `again` also if
+    the setting `source_epoch` was raised since then: bronze keeps the messages that the brokers lost.
     """
     started = perf_counter()
     recorded = find_window(lake, source.name, window)
@@ -60,6 +61,7 @@ def land_window(
     landed = _landed(lake, bronze, window)
     row = next((row for row in read_ledger(lake, source.name, window) if row.stage == "land"), None)
     gone = is_dropped(window, kept_from(lake, "bronze", source.name))
+    lost = (row.counts.get("lost", 0) if row else 0) if again and landed else None
     again = again or (checks and not gone and not is_whole(lake, bronze, {"window": window}))
     if row and (gone or (not again and (landed or row.counts["landed"] == 0))):
         return StageReport(
@@ -72,7 +74,7 @@ def land_window(
         )
     written = again or not landed
     if written:
-        counts = _write(spark, lake, source, recorded, run_id)
+        counts = _write(spark, lake, source, recorded, run_id, lost)
         counts["landed"] = _landed(lake, lake.load(f"bronze.{source.name}"), window)
     else:
         counts = {**_count_landed(spark, source, recorded, landed), "landed": landed}
@@ -105,10 +107,22 @@ class _ByShare(AccumulatorParam[dict[int, dict[str, int]]]):
         return {**value1, **value2}
 
 
-def _write(spark: SparkSession, lake: Lake, source: Source, window: Window, run_id: str) -> dict[str, int]:
-    """Overwrite the window's partition of bronze in one commit. Return the counts for the ledger."""
+def _write(
+    spark: SparkSession, lake: Lake, source: Source, window: Window, run_id: str, lost: int | None
+) -> dict[str, int]:
+    """Overwrite the window's partition of bronze in one commit. Return the counts for the ledger.
+
+    `lost` is how many positions bronze lacks of a landed window. PositionsLost if the brokers lack more of them now.
+    """
     landing = open_landing(source, window, spark.sparkContext.defaultParallelism * _TASKS_PER_CORE)
     counts = landing.counts
+    if lost is not None and counts.get("lost", 0) > lost:
+        raise PositionsLost(
+            f"{counts['lost']:,} positions of the window {window.name} are gone from the brokers of {source.name}, and "
+            f"bronze still has their messages, so bronze is left as it is",
+            source=source.name,
+            window=window.name,
+        )
     if window.objects:
         counts["new_versions"] = _new_versions(lake, window)
     if not landing.shares:
