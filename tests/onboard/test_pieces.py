@@ -9,7 +9,7 @@ import pytest
 
 from lakes import SettingsWriter
 from laws.world import NOW
-from retable.errors import InvalidSetting
+from retable.errors import InvalidSetting, Leased
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_baselines
 from retable.ledger.rows import BaselineRow
@@ -87,6 +87,22 @@ def test_the_last_copy_again_lands_nothing_and_one_before_it_starts_the_table_an
 
 class BrokenOff(Exception):
     """The copy could not be read to its end."""
+
+
+def test_a_copy_lands_while_no_other_one_of_the_source_does(lake: Lake, copy: Path) -> None:
+    """Both would take the same windows of silver for their pieces, and one would replace the rows of the other."""
+    opened = open_copy(str(copy), CsvForm())
+    other = replace(TARGET, table=TableName("shop", None, "u"))
+
+    def meanwhile() -> Iterator[pa.RecordBatch]:
+        with pytest.raises(Leased, match="silver.shop is in use: the baseline"):
+            land_baseline(lake, other, opened, NOW, lambda _: None)
+        yield from opened.batches()
+
+    land_baseline(lake, TARGET, replace(opened, batches=meanwhile), NOW, lambda _: None)
+    land_baseline(lake, other, opened, NOW, lambda _: None)
+    found = [(row.table, row.window) for row in read_baselines(lake, "shop")]
+    assert sorted(found) == [("t", "10000101T0001Z"), ("u", "10000101T0002Z")]
 
 
 def test_a_baseline_that_broke_off_is_gone_on_with_at_its_own_position(lake: Lake, copy: Path) -> None:

@@ -21,7 +21,7 @@ from retable.ledger.processes import is_gone, this_process
 from retable.ledger.read import scan
 from retable.ledger.write import append_to_loaded
 
-Purpose = Literal["replay", "upkeep", "build"]
+Purpose = Literal["replay", "upkeep", "build", "baseline"]
 LENGTH = timedelta(hours=1)
 """How long a lease is valid without renewal. A run that was killed on another machine blocks others for this time."""
 
@@ -65,8 +65,8 @@ def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
     """Hold a lease for the duration of a `with` block, and renew it meanwhile.
 
     Raise Leased if another run has an active lease that covers the same table, and this lease is for upkeep (compaction
-    and cleaning). Raise it also if both leases are for a build of shadow tables. A replay always gets its lease: if two
-    replays write the same table, only one commit succeeds, so the table stays correct.
+    and cleaning). Raise it also if both leases are for a build of shadow tables, or both for a baseline. A replay always
+    gets its lease: if two replays write the same table, only one commit succeeds, so the table stays correct.
 
     If upkeep already works on tables of the source, wait until it has ended, but at most `patience` seconds. After this
     time the block starts even if upkeep still works.
@@ -133,11 +133,11 @@ def meets(lease: Lease, other: Lease) -> bool:
     """Return whether `lease`, which a run wants to take, conflicts with `other`, an active lease of the same source.
 
     They conflict only if they have different holders and cover the same table. In addition, `lease` must be for upkeep,
-    which does not start beside any other run, or both must be for a build of shadow tables. So a replay can always
-    take its lease.
+    which does not start beside any other run, or both must be for a build of shadow tables or for a baseline. So a
+    replay can always take its lease.
     """
     same = lease.target == other.target or lease.source in (lease.target, other.target)
-    alone = lease.purpose == "upkeep" or lease.purpose == other.purpose == "build"
+    alone = lease.purpose == "upkeep" or (lease.purpose == other.purpose and lease.purpose in ("build", "baseline"))
     return same and lease.holder != other.holder and alone
 
 

@@ -20,6 +20,7 @@ from retable.ledger.baselines import identify, piece_number, piece_window
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import PartitionWriter, replace_files, standing_files
 from retable.ledger.lake.error_translation import explained
+from retable.ledger.leases import LENGTH, Lease, leased
 from retable.ledger.read import read_baselines
 from retable.ledger.rows import BaselineRow
 from retable.ledger.write import append_rows
@@ -77,9 +78,28 @@ def land_baseline(
 
     Pieces that an earlier, interrupted call wrote are kept. Replay uses no piece before the last piece exists. `step`
     gets one line of progress for each written piece. `now` is recorded as the time of each piece. InvalidSetting if the
-    copy lacks a key column.
+    copy lacks a key column. Leased if another baseline of the source is being written: both would number their pieces
+    in the same way.
     """
     _check_key(target, copy)
+    holder, silver = f"{_NAME}-{uuid.uuid4().hex[:8]}", f"silver.{target.source}"
+    with leased(
+        lake,
+        Lease(
+            source=target.source,
+            target=silver,
+            purpose="baseline",
+            holder=holder,
+            until=now + LENGTH,
+            recorded_at=now,
+        ),
+    ):
+        return _land_pieces(lake, target, copy, now, step, most)
+
+
+def _land_pieces(
+    lake: Lake, target: Target, copy: Copy, now: datetime, step: Callable[[str], None], most: int
+) -> list[BaselineRow]:
     recorded = read_baselines(lake, target.source)
     target = replace(target, nth=_nth(recorded, target, _dump(copy, most)))
     same = identify(_row(target, copy, most, 0, "", 0, False, now))
