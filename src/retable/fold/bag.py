@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from retable.fold.bounds import Bounds
-from retable.fold.fold import Folded, RowAction, Winner, whole_updates
+from retable.fold.fold import Folded, RowAction, Values, Winner, whole_updates
 from retable.model.row_event import RowEvent
 
 
@@ -13,25 +13,26 @@ def fold_bag(
     """Count equal rows of a table without a key: inserts minus deletes. The count can be negative.
 
     `read` returns what an event does, `bounds` says which events count, and `over` is an earlier fold to add them to.
-    Equal sequences mean a redelivery, which does not count again. Rows of a full load may share one: all of them count.
+    An equal change with an equal sequence is a redelivery, which does not count again. Different changes may share one:
+    PostgreSQL gives all rows of a COPY one position. Rows of a full load may share one, too: all of them count.
     """
     folded = over or Folded()
-    last, halves = None, set[str | None]()
+    last, seen = None, set[tuple[str | None, Values | None, Values | None]]()
     for event, action, touches in whole_updates(events, read, bounds, folded):
         place = (event.sequence, event.part)
-        last, halves = place, halves if place == last else set()
-        is_second = event.half == "after" and halves == {"before"}
-        again = bool(halves) and not is_second
-        halves.add(event.half)
+        last, seen = place, seen if place == last else set()
+        change = (event.half, action.gone, action.row)
+        again = change in seen
+        seen.add(change)
         if again and event.op != "READ":
             folded.verdicts[event.ordinal, "duplicate"] += event.counted
             if touches:
                 folded.touched |= {image for image in (action.gone, action.row) if image is not None}
             continue
-        for image, change in ((action.gone, -1), (action.row, 1)):
+        for image, count in ((action.gone, -1), (action.row, 1)):
             if image is None:
                 continue
-            folded.counts[image] = folded.counts.get(image, 0) + change
+            folded.counts[image] = folded.counts.get(image, 0) + count
             folded.latest[image] = Winner(sequence=event.sequence, part=event.part, row=image)
             if touches:
                 folded.touched.add(image)

@@ -27,12 +27,12 @@ from retable.replay.events.shares import columns_of, key_of, share_of, speak_of,
 from retable.replay.table.folding import of_other_parts, standing_rows
 from retable.replay.table.hold_rules import schema_hold, touched_from
 from retable.replay.table.replace import EventsMissed, first_failure, is_below, replace_bag, replace_keys
-from retable.replay.tasks.doubts import may_be_spelled_otherwise, rows_by_place
+from retable.replay.tasks.doubts import may_be_spelled_otherwise
 from retable.replay.tasks.halves import Met
 from retable.replay.tasks.others import Others, event_hashes
 from retable.replay.tasks.outcome import TaskOutcome, first_stop
 from retable.replay.tasks.stages import CarriedRows, of_range
-from retable.replay.tasks.task_rows import Plain, RangeRows, ReaderFacts, TaskRows, events_of, left_in_parts, not_read
+from retable.replay.tasks.task_rows import Plain, RangeRows, ReaderFacts, events_of, left_in_parts, not_read
 from retable.schema_history.history import Hold
 
 
@@ -95,8 +95,9 @@ class FoldTask:
         is_stopped = outcome.folded.hold is not None or outcome.stop is not None
         if not is_stopped and outcome.failure is None and made:
             self._leave(outcome, join_vectorized(made))
-        if touched:
-            self._doubt(outcome, reader, rows, pa.concat_tables(touched))
+        if touched and may_be_spelled_otherwise(reader):
+            hashes = typed_hashes(pa.concat_tables(touched))
+            outcome.hashes = left_in_parts(self.exchange, pa.table({"hash": hashes}), hashes, self.ranges)
         return outcome
 
     def _parted(self, rows: pa.Table, reader: TableReader) -> Hashes:
@@ -207,16 +208,6 @@ class FoldTask:
     def _leave(self, outcome: TaskOutcome, changes: VectorizedRows) -> None:
         outcome.rows, outcome.gone = self._put(changes.rows), self._put(changes.keys)
         outcome.edges = edges_of(changes.keys)
-
-    def _doubt(self, outcome: TaskOutcome, reader: TableReader, rows: TaskRows, touched: pa.Table) -> None:
-        """Write to the exchange the hashes that no other task may have, too."""
-        if may_be_spelled_otherwise(reader):
-            outcome.doubts["keys"] = self._left(pa.table({"hash": typed_hashes(touched)}))
-        if not reader.keys:
-            outcome.doubts["places"] = self._left(rows_by_place(rows.at_home(self.ranges)))
-
-    def _left(self, hashed: pa.Table) -> str:
-        return left_in_parts(self.exchange, hashed, np.asarray(hashed["hash"]), self.ranges)
 
     def _put(self, rows: pa.Table) -> dict[str, int]:
         return {self.exchange.put([rows]): rows.num_rows} if rows.num_rows else {}

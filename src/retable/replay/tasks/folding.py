@@ -91,7 +91,6 @@ def _fold_stages(of: Round, folding: "_Folding", left: set[str]) -> list[TaskOut
         left.update(name for each in made for name in each.names())
         if any(each.failure is not None for each in made):
             raise NotParted(str(next(each.failure for each in made if each.failure is not None)))
-        folding.check_positions(made)
         carried = CarriedRows(folding.exchange, tuple(name for each in made for name in each.rows), key.end)
         found += [replace(each, rows={}) for each in made]
         if any(each.folded.hold is not None or each.stop is not None for each in made):
@@ -102,8 +101,7 @@ def _fold_stages(of: Round, folding: "_Folding", left: set[str]) -> list[TaskOut
 def _fold(of: Round, foldings: "Seq[_Folding]", rows: Seq[RangeRows], left: set[str]) -> list[TaskOutcome]:
     """Let tasks fold the rows of each source table. Add the names of what tasks wrote to the exchange to `left`.
 
-    Raise SpelledTwice if two tasks have the same key, because messages write it in two ways. Raise NotParted if a table
-    without a key has different rows at one position.
+    Raise SpelledTwice if two tasks have the same key, because messages write it in two ways.
     """
     tasks = [folding.tasks(mine) for folding, mine in zip(foldings, rows, strict=True)]
     # Tasks also fold some late rows one by one.
@@ -114,12 +112,8 @@ def _fold(of: Round, foldings: "Seq[_Folding]", rows: Seq[RangeRows], left: set[
         raise SpelledTwice
     rest = iter(found)
     of_each = [(folding, [*islice(rest, len(mine))]) for folding, mine in zip(foldings, tasks, strict=True)]
-    if any(folding.have_twice(mine, "keys") for folding, mine in of_each):
+    if any(folding.have_twice(mine) for folding, mine in of_each):
         raise SpelledTwice
-    if any(each.failure is not None or each.folded.hold is not None or each.stop is not None for each in found):
-        return found
-    for folding, mine in of_each:
-        folding.check_positions(mine)
     return found
 
 
@@ -280,14 +274,9 @@ class _Folding:
             found += [linked_in(store, (Stretch(others.window, name),)) for name in others.claims]
         return all_linked(found)
 
-    def check_positions(self, found: Seq[TaskOutcome]) -> None:
-        """Raise NotParted if tasks have different rows at one position. They only check a table without a key."""
-        if self.have_twice(found, "places"):
-            raise NotParted("it has no key, and different rows have the same position")
-
-    def have_twice(self, found: Seq[TaskOutcome], what: str) -> bool:
-        """Return whether two of the tasks have the same hash. `what` names the check, as in `TaskOutcome.doubts`."""
-        names = [each.doubts[what] for each in found if what in each.doubts]
+    def have_twice(self, found: Seq[TaskOutcome]) -> bool:
+        """Return whether two of the tasks have the same key, by its hash."""
+        names = [each.hashes for each in found if each.hashes is not None]
         return have_twice(self.of.rows, self.exchange, names, len(self.ranges))
 
 

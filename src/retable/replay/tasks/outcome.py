@@ -23,7 +23,7 @@ class TaskOutcome:
     - `folded`: the counts of the events, and the hold if a row holds the table.
     - `failure`: the error of the task; None if there is none.
     - `gone` and `rows`: the keys to delete and the new rows. Each name in the exchange has the number of its rows.
-    - `doubts`: by check (`keys` or `places`), the name in the exchange of hashes to compare with those of other tasks.
+    - `hashes`: the name in the exchange of the hashes of its keys, which no other task may have; None without a doubt.
     - `debts`: in a table without a key, the number of deletes of rows that were never inserted.
     - `edges`: a few rows with the lowest and the highest value of each key column in `gone`.
     - `places`: the Kafka partitions, each with a source epoch, from which the task read events of other windows.
@@ -35,7 +35,7 @@ class TaskOutcome:
     failure: Failure | None = None
     gone: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
-    doubts: dict[str, str] = field(default_factory=dict)
+    hashes: str | None = None
     debts: int = 0
     edges: pa.Table | None = None
     places: set[tuple[str | None, int]] = field(default_factory=set)
@@ -43,7 +43,7 @@ class TaskOutcome:
 
     def names(self) -> set[str]:
         """Return all names under which the task wrote to the exchange."""
-        return {*self.gone, *self.rows, *self.doubts.values()}
+        return {*self.gone, *self.rows} | ({self.hashes} if self.hashes else set())
 
     def is_held_by(self, folded: Folded) -> bool:
         """Return whether a row of `folded` holds the table.

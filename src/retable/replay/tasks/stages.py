@@ -26,7 +26,6 @@ from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of
 from retable.replay.events.key_share import NotParted, share
 from retable.replay.events.shares import columns_of, key_of
-from retable.replay.tasks.doubts import rows_by_place
 from retable.replay.tasks.halves import Met
 from retable.replay.tasks.outcome import TaskOutcome, first_stop
 from retable.replay.tasks.task_rows import ReaderFacts, Spread, events_of, left_in_parts
@@ -101,9 +100,6 @@ class StageTask:
             table = pa.concat_tables(left)
             name = left_in_parts(self.exchange, table, np.asarray(table[_HASH]), self.ranges)
             outcome.rows = {name: table.num_rows}
-        if not reader.keys:
-            places = rows_by_place(rows.at_home(self.ranges))
-            outcome.doubts["places"] = left_in_parts(self.exchange, places, np.asarray(places[_HASH]), self.ranges)
         return outcome
 
     def _left(

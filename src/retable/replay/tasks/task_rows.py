@@ -167,7 +167,3 @@ class TaskRows:
         """
         again = self.are_met & ranges.owns(hashes_of(self.rows))
         return self.rows.filter(pa.array(ranges.speak_of(self.rows) & ~again))
-
-    def at_home(self, ranges: KeyRanges) -> pa.Table:
-        """Return the rows with a new key in these ranges."""
-        return self.rows.filter(pa.array(ranges.owns(hashes_of(self.rows))))
