@@ -65,8 +65,8 @@ def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
     """Hold a lease for the duration of a `with` block, and renew it meanwhile.
 
     Raise Leased if another run has an active lease that covers the same table, and this lease is for upkeep (compaction
-    and cleaning). Raise it also if both leases are for a build of shadow tables, or both for a baseline. A replay always
-    gets its lease: if two replays write the same table, only one commit succeeds, so the table stays correct.
+    and cleaning). Raise it also if both leases are for a build of shadow tables, or both for a baseline. A replay
+    always gets its lease: if two replays write the same table, only one commit succeeds, so the table stays correct.
 
     If upkeep already works on tables of the source, wait until it has ended, but at most `patience` seconds. After this
     time the block starts even if upkeep still works.
