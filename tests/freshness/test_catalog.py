@@ -15,7 +15,7 @@ from retable.freshness.progress import SourceProgress, read_progress
 from retable.freshness.watermark import SourceLine, Stamps, to_rows
 from retable.gold.state import from_properties, hold_json, to_properties
 from retable.ledger.lake.catalog import Lake, open_lake
-from retable.ledger.read import read_watermarks
+from retable.ledger.read import read_tables, read_watermarks
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
@@ -334,6 +334,17 @@ def test_what_was_quarantined_under_a_former_name_is_the_tables_own(feed: Feed) 
         recorded_at=at("04:00"),
     )
     append_rows(feed.lake, [former])
+    assert (cause(feed), cause(feed, "gold_shop.items")) == ("QUARANTINED", None)
+
+
+def test_what_was_quarantined_under_the_first_name_is_the_tables_own(feed: Feed) -> None:
+    """A tool that changes a table fills another one, and gives it the table's name in the same window."""
+    feed.proves(7, row="07:50")
+    known = next(row for row in read_tables(feed.lake, "dump") if row.gold == "gold_shop.orders")
+    changed(feed, "gold_shop.orders", identity="shop._orders_gho@base")
+    append_rows(feed.lake, [replace(known, identity="shop._orders_gho@base", recorded_at=LATER)])
+    assert cause(feed) is None
+    feed.quarantined(6, 1, TableName("shop", None, "_orders_gho"))
     assert (cause(feed), cause(feed, "gold_shop.items")) == ("QUARANTINED", None)
 
 

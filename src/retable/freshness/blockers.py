@@ -293,11 +293,21 @@ def _beyond(source: SourceSettings, what: str, window: str, gold: str | None) ->
 
 
 def names_ever(lake: Lake, source: str) -> dict[str, set[TableName]]:
-    """Return all names that each table of a source ever had in `ops.tables`.
+    """Return the names that each table of a source ever had in `ops.tables`, and the name that it had first.
 
-    The keys are the tables' identities, which stay the same when a table is renamed.
+    The keys are the tables' identities, which stay the same when a table is renamed. An identity begins with the first
+    name, which `ops.tables` lacks if the table was made and renamed within one window.
     """
     names: dict[str, set[TableName]] = defaultdict(set)
     for row in scan(lake, lake.find("ops.tables"), source=source).to_pylist():
-        names[row["identity"]].add(TableName(row["database"], row["schema"], row["table"]))
+        mine = names[row["identity"]]
+        mine.add(TableName(row["database"], row["schema"], row["table"]))
+        match row["identity"].rpartition("@")[0].split("."):
+            case [database, table]:
+                mine.add(TableName(database, None, table))
+            case [database, schema, table]:
+                mine.add(TableName(database, schema, table))
+            case _:
+                # A name with a dot in it: its parts are not known.
+                pass
     return names
