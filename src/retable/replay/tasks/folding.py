@@ -42,7 +42,7 @@ ROWS_A_TASK = 400_000
 EVENTS_IN_TASK = 25_000
 """The largest number of rows that a task folds one by one at a time, because as objects they take about 10 kB each.
 
-It is also the limit for the rows of a small table, whose tasks may run in the driver: its memory does not grow then.
+It is also the limit for all rows of a small table. Its tasks may run in the driver, whose memory grows with these rows.
 """
 
 
