@@ -260,6 +260,23 @@ def test_rows_of_an_incremental_snapshot_stand_among_the_changes(order: tuple[in
     assert (shown(world), code(world)) == ([{"id": "1", "v": "2"}], None)
 
 
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize(("op", "left"), [("u", [{"id": "1", "v": "2"}]), ("d", [])])
+def test_a_row_of_an_incremental_snapshot_is_older_than_the_change_whose_position_it_has(
+    op: str, left: list[dict[str, str]], order: tuple[int, ...]
+) -> None:
+    """A connector that may only read closes a chunk by the next change, and writes its rows with that position."""
+
+    def change(offset: int, place: int, op: str, value: int, snapshot: str) -> RawMessage:
+        source = {**SOURCE, "pos": place, "snapshot": snapshot}
+        before, after = ({"id": 1, "v": value}, None) if op == "d" else (None, {"id": 1, "v": value})
+        return message(payload(op, before, after, source), {"id": 1}, offset=offset)
+
+    changes = [change(1, 10, "c", 1, "false"), change(2, 30, "r", 1, "incremental"), change(3, 30, op, 2, "false")]
+    world = run([[changes[at]] for at in order], World(make_settings("debezium_json")))
+    assert (shown(world), code(world)) == (left, None)
+
+
 def test_settings_of_a_table_that_is_not_there_change_no_other() -> None:
     world = run([[ddl(1, CREATE), ONE]], World(make_settings("canal_json", {"shop.gone": {"keys": ["x"]}})))
     assert (numbers(world), list(world.gold())) == ({1: 10}, [TABLE])

@@ -53,6 +53,11 @@ class SourcePart(msgspec.Struct, gc=False):
         """
         return self.snapshot not in (None, False, "false")
 
+    @property
+    def is_incremental(self) -> bool:
+        """Whether the message is a row of an incremental snapshot, which is read while changes go on."""
+        return self.snapshot == "incremental"
+
 
 class Transaction(msgspec.Struct, gc=False):
     id: str | None = None

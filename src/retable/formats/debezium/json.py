@@ -30,11 +30,13 @@ from retable.model.event import ROW_OPS, Address, ChangeEvent, Image, KeysOrigin
 from retable.model.message import RawMessage
 from retable.model.schema_change import NoChange, SchemaChange
 
-VERSION = "debezium_json/2"
+VERSION = "debezium_json/3"
 TIME_ZONE = "The zone of wall clocks that `types` makes instants; nothing else is ever shifted."
 CANNOT_TELL = (
     "MySQL, MariaDB: a zero or partial date comes as null, or as 1970 in a NOT NULL column. Text of a converted gbk or "
     "latin1 table is garbled. Rows that DROP and TRUNCATE PARTITION remove leave no event.",
+    "MySQL: the order inside a transaction that the server compressed (`binlog_transaction_compression`), since all "
+    "its changes have one position. If it changes a key twice, the first change counts. Any session can switch it on.",
     "MariaDB: zero bytes at the end of a `uuid`: the connector (3.4) moves them to its front. A row with a `uuid` that "
     "may be changed in this way is rejected.",
     "PostgreSQL has no statements. A new column appears in the rows, and older rows show null instead of its default. "
@@ -116,7 +118,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     change = _change(envelope, payload, message, context)
     op, phase = _OPS[payload.op]
     if op in ROW_OPS:
-        return [_row_change(change, op, phase)]
+        return [_row_change(change, op, place.KNOWN if change.source.is_incremental else phase)]
     if op == "TRUNCATE":
         return [_event(change, op, phase, () if change.table else ("TABLE_UNKNOWN",))]
     return [_event(change, op, None, ())]

@@ -95,7 +95,7 @@ def _statement(statement: StatementRecord, message: RawMessage, context: DecodeC
     counts = not source.is_snapshot or declares
     sequence, scope = None, None
     if counts:
-        phase = place.DECLARED if source.is_snapshot else place.STATED
+        phase = place.KNOWN if source.is_snapshot else place.STATED
         sequence, scope, _ = place.position(system, source, phase, message, context)
         if scope == "partition" and declares:
             # Rows have a separate topic, so this offset does not order them. No row came before the statement.

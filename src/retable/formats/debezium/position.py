@@ -21,8 +21,10 @@ from retable.values.number_text import read_whole
 DELETED, CHANGED, CREATED, STATED = range(4)
 """The phases, which order changes with the same position: a changed key, for example, is a delete, then a create."""
 
-DECLARED = -1
-"""The phase of a snapshot's statement: a snapshot declares its tables first, and reads them at the same position."""
+KNOWN = -1
+"""The phase of what was true before the change at its position: a snapshot's statement, since a snapshot declares its
+tables first, and a row of an incremental snapshot. The connector writes rows of such a snapshot when it reads the first
+change that is later. It gives them the position of that change, which can be a change of the same row."""
 
 BEFORE_ROWS = -1
 """The position of a statement that creates a table, if only offsets order the rows: it is below every offset."""
@@ -99,7 +101,7 @@ def _binlog(source: SourcePart, phase: int) -> tuple[int, int]:
         )
         raise Malformed(text, place="payload.source.file")
     row = source.row or 0
-    return place, phase if phase == DECLARED else row * 4 + phase
+    return place, phase if phase == KNOWN else row * 4 + phase
 
 
 def _write_ahead_log(source: SourcePart, phase: int) -> tuple[int, int] | None:
