@@ -29,7 +29,7 @@ def hour(number: int) -> datetime:
 
 
 def named(number: int) -> FoundObject:
-    return FoundObject(f"{hour(number):%Y-%m-%dT%H}.jsonl", 1, DAY, NOW, lambda: "e")
+    return FoundObject(f"{hour(number):%Y-%m-%dT%H}.jsonl", 1, DAY, NOW, lambda: "e", lambda _: False)
 
 
 @pytest.fixture

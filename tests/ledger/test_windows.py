@@ -43,7 +43,7 @@ def source(**more: object) -> SourceSettings:
 
 
 def found(key: str, etag: str = "e", modified: datetime = DAY, changed: datetime = NOW, size: int = 1) -> FoundObject:
-    return FoundObject(key, size, modified, changed, lambda: etag)
+    return FoundObject(key, size, modified, changed, lambda: etag, lambda earlier: etag == f"{earlier.etag}+")
 
 
 def named(hour: int, name: str = "", etag: str = "e") -> FoundObject:
@@ -71,14 +71,63 @@ def test_a_late_object_belongs_to_the_next_window_recorded():
     first = plan_windows(source(), [], [named(5)], at(6), NOW)
     then = plan_windows(source(), first, [named(5), named(3, "late"), named(6)], at(8), NOW)
     assert keys(then) == {"20260301T0600Z": ["2026-03-01T03late.jsonl", "2026-03-01T06.jsonl"], "20260301T0700Z": []}
-    assert [item.number for item in then[0].objects] == [1, 2]
+    assert [item.number for item in then[0].objects] == [-1, 1]
+    last = plan_windows(source(), [*first, *then], [named(2), named(7), named(1)], at(9), NOW)
+    assert [item.number for item in last[0].objects] == [-2, -3, 2]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "newest", "then", "number"),
+    [
+        (HOUR, named(5, "b"), named(5, "c"), 1),
+        (HOUR, named(5, "b"), named(5, "a"), -1),
+        (HOUR, named(5, "b"), named(4, "c"), -1),
+        (HOUR, named(5, "b"), named(6, "a"), 1),
+        (None, found("b", modified=at(5.5)), found("c", modified=at(5.2)), 1),
+        (None, found("b", modified=at(5.5)), found("a", modified=at(5.8)), -1),
+        (None, found("b", modified=at(5.5)), found("a", modified=at(6)), 1),
+    ],
+)
+def test_an_object_is_late_if_its_hour_or_its_name_is_before_the_newest(pattern, newest, then, number):
+    first = plan_windows(source(hour=pattern), [], [newest], at(8), NOW)
+    (window,) = plan_windows(source(hour=pattern), first, [newest, then], at(9), NOW)
+    assert [item.number for item in window.objects] == [number]
+
+
+def test_objects_that_arrive_in_order_are_not_late_though_their_windows_were_recorded_without_them():
+    first = plan_windows(source(), [], [named(3)], at(8), NOW)
+    then = plan_windows(source(), first, [named(4), named(5)], at(9), NOW)
+    last = plan_windows(source(), [*first, *then], [named(6)], at(10), NOW)
+    assert [item.number for window in [*then, *last] for item in window.objects] == [1, 2, 3]
 
 
 def test_a_new_version_under_the_same_name_is_a_new_object():
     first = plan_windows(source(), [], [named(5, etag="old")], at(6), NOW)
     then = plan_windows(source(), first, [named(5, etag="new")], at(7), NOW)
-    assert [(item.number, item.etag) for item in then[0].objects] == [(1, "new")]
+    assert [(item.number, item.etag) for item in then[0].objects] == [(-1, "new")]
     assert plan_windows(source(), [*first, *then], [named(5, etag="new")], at(8), NOW)[0].objects == ()
+
+
+def test_an_object_that_changed_is_late_however_new_it_is():
+    first = plan_windows(source(hour=None), [], [found("x", "old", modified=at(5))], at(6), NOW)
+    then = plan_windows(source(hour=None), first, [found("x", "new", modified=at(6))], at(7), NOW)
+    assert [item.number for item in then[0].objects] == [-1]
+
+
+def test_no_object_is_late_because_of_an_earlier_source_epoch():
+    first = plan_windows(source(), [], [named(5, etag="old"), named(6)], at(7), NOW)
+    raised = source(source_epoch=1)
+    then = plan_windows(raised, first, [named(4), named(5, etag="new")], at(8), NOW)
+    last = plan_windows(raised, [*first, *then], [named(3), named(7)], at(9), NOW)
+    assert [item.number for window in [*then, *last] for item in window.objects] == [2, 3, -1, 4]
+
+
+def test_an_object_that_has_only_grown_keeps_its_number():
+    windows = plan_windows(source(), [], [named(5, "a", "v"), named(5, "b")], at(6), NOW)
+    windows += plan_windows(source(), windows, [named(5, "a", "v+"), named(6)], at(7), NOW)
+    windows += plan_windows(source(), windows, [named(5, "a", "v++")], at(8), NOW)
+    windows += plan_windows(source(), windows, [named(7)], at(9), NOW)
+    assert [item.number for window in windows for item in window.objects] == [0, 1, 0, 2, 0, 3]
 
 
 def test_an_object_that_nothing_touched_since_it_was_recorded_is_not_read_again():
@@ -168,7 +217,7 @@ def test_another_interval_than_the_recorded_one_is_an_error():
 
 
 ARRIVALS = st.lists(
-    st.tuples(st.integers(0, 30), st.sampled_from("abcd"), st.sampled_from(["v1", "v2"]), st.integers(0, 40)),
+    st.tuples(st.integers(0, 30), st.sampled_from("abcd"), st.sampled_from(["v", "v+", "w"]), st.integers(0, 40)),
     max_size=20,
 )
 
@@ -190,7 +239,12 @@ def test_windows_tile_whatever_objects_appear_in_whatever_order(arrivals, looks)
             due = {(key, etag) for key, (etag, hour) in standing.items() if hour < recorded[-1].end}
             assert due <= {(item.key, item.etag) for window in recorded for item in window.objects}
     held = [item for window in recorded for item in window.objects]
-    assert [item.number for item in held] == list(range(len(held)))
+    first = {item.number: item.key for item in reversed(held)}
+    assert sorted(first) == list(range(min(first, default=0), max(first, default=-1) + 1))
+    in_order = [first[number] for number in sorted(first) if number >= 0]
+    assert in_order == sorted(in_order)
+    grown = [item for at, item in enumerate(held) if item.number in {other.number for other in held[:at]}]
+    assert {(item.etag, first[item.number]) for item in grown} <= {("v+", item.key) for item in grown}
     assert max(Counter((item.key, item.etag) for item in held).values(), default=1) == 1
     assert {(item.key, item.etag) for item in held} <= seen
     assert [window.ordinal for window in recorded] == list(range(len(recorded)))
@@ -199,11 +253,11 @@ def test_windows_tile_whatever_objects_appear_in_whatever_order(arrivals, looks)
 
 @given(
     arrivals=st.lists(
-        st.tuples(st.integers(0, 30), st.sampled_from("abcd"), st.sampled_from(["v1", "v2"]), st.integers(0, 40)),
+        st.tuples(st.integers(0, 30), st.sampled_from("abcd"), st.sampled_from(["v", "v+", "w"]), st.integers(0, 40)),
         max_size=20,
     ),
     looks=st.lists(st.integers(0, 40), min_size=1, max_size=8).map(sorted),
-    sizes=st.sampled_from([{"v1": 1, "v2": 1}, {"v1": 1, "v2": 2}]),
+    sizes=st.sampled_from([{"v": 1, "v+": 2, "w": 1}, {"v": 1, "v+": 2, "w": 2}]),
 )
 def test_a_look_at_some_of_the_recorded_windows_plans_what_a_look_at_all_would(arrivals, looks, sizes):
     recorded: list[Window] = []
@@ -219,7 +273,7 @@ def test_a_look_at_some_of_the_recorded_windows_plans_what_a_look_at_all_would(a
             [door._record(stretch) for stretch in door._stretches(recorded)], schema=OPS["ops.windows"].columns
         )
         made = plan_windows(erp, recorded, objects, at(look), at(look))
-        unsure, numbers = recorded_items(rows, "objects", ("key", "size")).unsure(objects)
+        unsure, numbers = recorded_items(rows, "objects", ("key", "size", "number")).unsure(objects)
         some = [window for row in rows.to_pylist() if row["ordinal"] in numbers for window in door._read("erp", row)]
         assert plan_windows(erp, some, unsure, at(look), at(look)) == made
         passed += len(objects) - len(unsure)

@@ -5,12 +5,13 @@ import pickle
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import zstandard
 
-from retable.errors import EnvironmentFault, NotFound, PositionsLost, Unavailable
+from retable.errors import ConflictError, EnvironmentFault, NotFound, PositionsLost, Unavailable
 from retable.land.objects import buckets
 from retable.land.objects.files import list_objects
 from retable.land.objects.layouts import read_messages
@@ -144,7 +145,27 @@ def test_an_object_that_is_replaced_is_another_one(source, put):
     put("a", b"uno\n")
     (second,) = list_objects(source)
     more = plan_windows(source, windows, [second], NOW + timedelta(hours=4), NOW)
-    assert [(item.key, item.etag) for window in more for item in window.objects] == [("a", second.etag())]
+    assert [item for window in more for item in window.objects] == [recorded(second, -1)]
+
+
+def test_an_object_that_has_grown_keeps_its_number_if_its_etag_tells(source, put):
+    put("a", b"one\n")
+    (first,) = list_objects(source)
+    windows = plan_windows(source, [], [first], NOW + timedelta(hours=2), NOW)
+    put("a", b"one\ntwo\n")
+    (grown,) = list_objects(source)
+    more = plan_windows(source, windows, [grown], NOW + timedelta(hours=4), NOW)
+    assert [item for window in more for item in window.objects] == [recorded(grown)]
+    assert not grown.has_grown(recorded(grown))
+    assert not grown.has_grown(replace(recorded(first), etag=f"{first.etag()}-2"))
+
+
+def test_an_object_that_is_replaced_while_its_versions_are_compared_says_to_try_again(source, put):
+    put("a", b"one\ntwo\n")
+    (found,) = list_objects(source)
+    put("a", b"uno\n")
+    with pytest.raises(ConflictError, match="erp/a was replaced or removed .* try again"):
+        found.has_grown(SourceObject(0, "a", "0" * 32, 4))
 
 
 @pytest.mark.parametrize(("content", "said"), [(b"uno\n", "is another object now"), (None, "is gone")])

@@ -41,9 +41,11 @@ def window_start(name: str) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class SourceObject:
-    """One file (object) of a `files` source. `number` counts the recorded files of all windows, from 0.
+    """One file (object) of a `files` source. `key` is its path in the source, and `etag` identifies its content.
 
-    `key` is the file's path in the source, and `etag` identifies its content.
+    `number` counts the recorded files of all windows, from 0, in the order of their lines. A file that has only grown
+    since it was recorded keeps its number. A file that came late has a place in no order: such files have the numbers
+    -1, -2, and so on.
     """
 
     number: int

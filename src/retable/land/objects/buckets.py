@@ -1,16 +1,18 @@
 """List and read the objects of a bucket. Only the recorded version of an object is read."""
 
+import hashlib
 import io
+import re
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, BinaryIO, cast
 
-from retable.errors import EnvironmentFault, NotFound, PositionsLost, RetableError, Unavailable
+from retable.errors import ConflictError, EnvironmentFault, NotFound, PositionsLost, RetableError, Unavailable
 from retable.land.objects.unfinished import is_unfinished
 from retable.ledger.windows.objects import FoundObject
 from retable.model.window import SourceObject
@@ -24,6 +26,10 @@ ATTEMPTS = 8
 _CONNECT_SECONDS, _READ_SECONDS = 10, 60
 _LONGEST_PAUSE = 10.0
 _AT_ONCE = 16
+_BLOCK = 1 << 20
+_MD5 = re.compile(r"[0-9a-f]{32}")
+"""The etag of an object that was stored by one request, as most stores make it."""
+
 _REFUSED = {
     "NoSuchBucket": "there is no such bucket; make it, or correct the address",
     "InvalidAccessKeyId": "it does not know the access key; check the variable that `access_key_env` names",
@@ -54,7 +60,7 @@ class BucketObjects:
             # A store may give a page twice: a dict keeps each object once.
             found = {entry["Key"]: entry for page in pages for entry in page.get("Contents", ())}
         keys = sorted(key for key in found if not _is_left_out(key.removeprefix(start), found[key]["Size"]))
-        return [_found(key.removeprefix(start), found[key]) for key in keys]
+        return [self._found(key.removeprefix(start), found[key]) for key in keys]
 
     def check(self, items: Iterable[SourceObject]) -> None:
         """Raise PositionsLost if one of these objects is gone or has changed since it was recorded."""
@@ -69,7 +75,22 @@ class BucketObjects:
             yield cast(BinaryIO, content)
 
     def has_grown(self, item: SourceObject, earlier: SourceObject) -> bool:
-        return False
+        """Return whether `item` has all bytes of `earlier`, and more. It is False if the etag of that is no MD5.
+
+        Raise ConflictError if the object is replaced while it is read.
+        """
+        if item.size <= earlier.size or not _MD5.fullmatch(earlier.etag):
+            return False
+        digest, left = hashlib.md5(usedforsecurity=False), earlier.size
+        try:
+            with self.open(item) as content:
+                while left and (block := content.read(min(left, _BLOCK))):
+                    digest.update(block)
+                    left -= len(block)
+        except PositionsLost as error:
+            text = f"{self._address(item)} was replaced or removed while it was read; try again"
+            raise ConflictError(text) from error
+        return digest.hexdigest() == earlier.etag
 
     def ask(self, item: SourceObject, at: int) -> Any:
         """Request the recorded version of an object from byte `at` on, and return the body of boto3's answer.
@@ -87,6 +108,11 @@ class BucketObjects:
             self._check(item)
             raise _incomplete(item)
         return answer["Body"]
+
+    def _found(self, key: str, entry: dict[str, Any]) -> FoundObject:
+        etag, modified = _etag(entry), entry["LastModified"].astimezone(UTC)
+        item = SourceObject(0, key, etag, entry["Size"])
+        return FoundObject(key, item.size, modified, modified, lambda: etag, partial(self.has_grown, item))
 
     def _check(self, item: SourceObject) -> None:
         with _explained(self.bucket):
@@ -106,12 +132,15 @@ class BucketObjects:
         return self._gone(item, "is another object now")
 
     def _gone(self, item: SourceObject, what: str) -> PositionsLost:
-        address = f"s3://{self.bucket.name}/{self._key(item.key)}"
+        address = self._address(item)
         return PositionsLost(
             f"{address} {what} since its window was recorded, and it was not landed yet; put the object back as it "
             f"was, under the same name (a new version of it goes under a new name, or into a later window)",
             path=address,
         )
+
+    def _address(self, item: SourceObject) -> str:
+        return f"s3://{self.bucket.name}/{self._key(item.key)}"
 
     def _key(self, key: str) -> str:
         return f"{self.bucket.prefix}/{key}" if self.bucket.prefix else key
@@ -230,11 +259,6 @@ def _answered(bucket: Bucket, error: Any) -> RetableError:
 def _is_left_out(key: str, size: int) -> bool:
     """Return whether a key is not an object of a source: a writer's auxiliary file, or an empty object for a folder."""
     return is_unfinished(key) or (size == 0 and key.endswith("/")) or not key
-
-
-def _found(key: str, entry: dict[str, Any]) -> FoundObject:
-    etag, modified = _etag(entry), entry["LastModified"].astimezone(UTC)
-    return FoundObject(key, entry["Size"], modified, modified, lambda: etag)
 
 
 def _etag(answer: dict[str, Any]) -> str:

@@ -67,7 +67,11 @@ def open_object(folder: Path, item: SourceObject) -> BinaryIO:
 
 def begins_with(folder: Path, item: SourceObject, earlier: SourceObject) -> bool:
     """Return whether the file `item` is longer than the object `earlier` of the same name, and begins with it."""
-    return item.size > earlier.size and _digest(folder / item.key, earlier.size) == earlier.etag
+    return _has_grown(folder / item.key, item.size, earlier)
+
+
+def _has_grown(path: Path, size: int, earlier: SourceObject) -> bool:
+    return size > earlier.size and _digest(path, earlier.size) == earlier.etag
 
 
 def _walk(root: Path, folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -102,7 +106,8 @@ def _found(folder: Path, entry: os.DirEntry[str]) -> FoundObject:
     stat = entry.stat()
     changed = datetime.fromtimestamp(stat.st_ctime, UTC)
     modified = datetime.fromtimestamp(stat.st_mtime, UTC)
-    return FoundObject(key, stat.st_size, modified, changed, partial(_digest, path, stat.st_size))
+    etag, has_grown = partial(_digest, path, stat.st_size), partial(_has_grown, path, stat.st_size)
+    return FoundObject(key, stat.st_size, modified, changed, etag, has_grown)
 
 
 def _digest(path: Path, size: int) -> str:

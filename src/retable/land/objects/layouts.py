@@ -20,8 +20,7 @@ from retable.settings.sources import FilesSource
 
 _BOM = b"\xef\xbb\xbf"
 LINES_PER_OBJECT = 1 << 40
-"""The maximum number of lines of an object. If a line names no offset, its offset is its number in the object, plus
-this value times the object's number (`SourceObject.number`)."""
+"""The maximum number of lines of an object."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Text = str | msgspec.UnsetType | None
@@ -61,15 +60,22 @@ def read_messages(
             yield read(source, item, line)
 
 
-def own_partition(source: FilesSource) -> int:
-    """Return the partition number of lines that name no partition: -1 in the layout `kafka_dump`, else 0."""
-    return -1 if source.layout == "kafka_dump" else 0
+def line_address(source: FilesSource, item: SourceObject, line: int) -> tuple[int, int]:
+    """Return the partition and the offset of a line that names none. `line` is its number in the object, from 0.
+
+    The partition is 0, or -1 in the layout `kafka_dump`. The offset is the line's number plus LINES_PER_OBJECT times
+    the object's number (`SourceObject.number`). An object that came late has a partition of its own, a number below -1,
+    because it is not known which lines of other objects are older than its lines.
+    """
+    if item.number < 0:
+        return item.number - 1, line
+    return -1 if source.layout == "kafka_dump" else 0, item.number * LINES_PER_OBJECT + line
 
 
 def _read_line(source: FilesSource, item: SourceObject, line: ObjectLine) -> RawMessage:
     problem = line.problem and f"{item.key}: {line.problem}"
-    offset = item.number * LINES_PER_OBJECT + line.number
-    return RawMessage(source.name, own_partition(source), offset, None, None, line.value, container_problem=problem)
+    partition, offset = line_address(source, item, line.number)
+    return RawMessage(source.name, partition, offset, None, None, line.value, container_problem=problem)
 
 
 def _read_dumped(source: FilesSource, item: SourceObject, line: ObjectLine) -> RawMessage | None:
@@ -83,9 +89,9 @@ def _read_dumped(source: FilesSource, item: SourceObject, line: ObjectLine) -> R
             return _raw_message(_decode(text))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             problem = f"the line is not a dumped record: {error}"
-    offset = item.number * LINES_PER_OBJECT + line.number
+    partition, offset = line_address(source, item, line.number)
     where = f"{item.key}, line {line.number + 1}: {problem}"
-    return RawMessage(source.name, own_partition(source), offset, None, None, line.value, container_problem=where)
+    return RawMessage(source.name, partition, offset, None, None, line.value, container_problem=where)
 
 
 def _check_names(text: bytes) -> None:

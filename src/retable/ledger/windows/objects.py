@@ -22,7 +22,8 @@ class FoundObject:
 
     `key` is its name in the folder or bucket. `modified` is the modification time that the writer set. `changed` is the
     time of the last change in the storage. `etag` is a function that returns a digest of the first `size` bytes. If the
-    same key has another etag, it is another object.
+    same key has another etag, it is another object. `has_grown` returns whether the object has the bytes of an earlier
+    version, and more bytes after them.
     """
 
     key: str
@@ -30,12 +31,16 @@ class FoundObject:
     modified: datetime
     changed: datetime
     etag: Callable[[], str]
+    has_grown: Callable[[SourceObject], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
+    """An object that no window has. `earlier` is its newest version that a window of this source epoch has."""
+
     hour: datetime
     item: FoundObject
+    earlier: SourceObject | None
 
 
 def plan_windows(
@@ -48,9 +53,14 @@ def plan_windows(
     time. The first window of a source contains the setting `start`, or else the time of the earliest object. Objects
     before `start` are left out. `now` becomes the `recorded_at` of the windows.
 
+    Objects are numbered in the order of their names inside a window. An object gets the next negative number if it is
+    late: its hour is before the hour of the newest object, or it is of the same hour and its name sorts before. So does
+    an object that was changed. If the source epoch was raised, objects of the epoch before do not count.
+
     `recorded` has recorded windows of the source, in order. Not all are needed. The last window is needed, because the
-    new windows follow it. The last window that has an object is needed, because the numbers of the objects continue. A
-    window that has an object with the name of a found object is needed, because it shows if this object is recorded.
+    new windows follow it. The windows with the highest and the lowest number of an object are needed, because these
+    numbers continue. A window that has an object with the name of a found object is needed, because it shows if this
+    object is recorded.
 
     Raise InvalidSetting if the setting `every` was changed, an object name has no valid hour, or there are too many
     windows.
@@ -63,10 +73,9 @@ def plan_windows(
     for one in waiting:
         groups[max(0, (one.hour - begin) // source.every)].append(one)
     windows: list[Window] = []
-    number = max((item.number + 1 for window in recorded for item in window.objects), default=0)
+    numbers = _Numbers(source, recorded)
     for step in range(count_windows(source, begin, due, _because(waiting))):
-        items = [one.item for one in sorted(groups[step], key=lambda one: one.item.key)]
-        objects = tuple(SourceObject(number + at, item.key, item.etag(), item.size) for at, item in enumerate(items))
+        objects = tuple(numbers.give(one) for one in sorted(groups[step], key=lambda one: one.item.key))
         start = begin + step * source.every
         end, epoch = start + source.every, source.source_epoch
         windows.append(
@@ -80,17 +89,55 @@ def plan_windows(
                 epoch=epoch,
             )
         )
-        number += len(objects)
     return windows
+
+
+class _Numbers:
+    """Gives the objects of new windows their numbers. `recorded` are the windows before them (see `plan_windows`)."""
+
+    def __init__(self, source: FilesSource, recorded: Sequence[Window]) -> None:
+        known = {item.number: (window, item.key) for window in reversed(recorded) for item in window.objects}
+        self._next, self._next_late = max([-1, *known]) + 1, min([0, *known]) - 1
+        self._newest = known.get(self._next - 1)
+        self._source = source
+
+    def give(self, one: _Waiting) -> SourceObject:
+        if one.earlier is not None and one.item.has_grown(one.earlier):
+            number = one.earlier.number
+        elif one.earlier is not None or self._is_late(one):
+            number, self._next_late = self._next_late, self._next_late - 1
+        else:
+            number, self._next = self._next, self._next + 1
+        return SourceObject(number, one.item.key, one.item.etag(), one.item.size)
+
+    def _is_late(self, one: _Waiting) -> bool:
+        if self._newest is None or not _is_of_epoch(self._source, self._newest[0]):
+            return False
+        window, newest = self._newest
+        hour = _hour_in_name(self._source, newest)
+        if hour is None or _hour_in_name(self._source, one.item.key) is None:
+            return one.hour < window.end and one.item.key <= newest
+        return (one.hour, one.item.key) <= (hour, newest)
 
 
 def _waiting(source: FilesSource, recorded: Sequence[Window], found: Iterable[FoundObject]) -> list[_Waiting]:
     versions: dict[str, list[tuple[SourceObject, datetime]]] = defaultdict(list)
+    earlier: dict[str, SourceObject] = {}
     for window in recorded:
-        for item in window.objects:
-            versions[item.key].append((item, window.recorded_at))
-    new = [_Waiting(_hour(source, item), item) for item in found if not _is_recorded(item, versions[item.key])]
+        for each in window.objects:
+            versions[each.key].append((each, window.recorded_at))
+        if _is_of_epoch(source, window):
+            earlier |= {each.key: each for each in window.objects}
+    new = [
+        _Waiting(_hour(source, item), item, earlier.get(item.key))
+        for item in found
+        if not _is_recorded(item, versions[item.key])
+    ]
     return [one for one in new if source.start is None or one.hour >= floor(source, source.start)]
+
+
+def _is_of_epoch(source: FilesSource, window: Window) -> bool:
+    return window.epoch in (None, source.source_epoch)
 
 
 def _is_recorded(item: FoundObject, versions: Sequence[tuple[SourceObject, datetime]]) -> bool:
@@ -167,19 +214,24 @@ def _because(waiting: Collection[_Waiting]) -> str:
 
 
 def _hour(source: FilesSource, item: FoundObject) -> datetime:
-    """Return the time of an object: from its name, in UTC, if the setting `hour` matches it; else its `modified` time.
+    """Return the time of an object: from its name, if the setting `hour` matches it; otherwise its `modified` time."""
+    return _hour_in_name(source, item.key) or item.modified
+
+
+def _hour_in_name(source: FilesSource, key: str) -> datetime | None:
+    """Return the time that the setting `hour` finds in an object's name, in UTC; None if there is none.
 
     Raise InvalidSetting if the matched text is not a time.
     """
-    match = linear_pattern(source.hour).search(item.key) if source.hour else None
+    match = linear_pattern(source.hour).search(key) if source.hour else None
     text = match[1] if match else None
     if text is None:
-        return item.modified
+        return None
     digits = re.sub(r"\D", "", text)
     try:
         return datetime.strptime(digits.ljust(12, "0")[:12], "%Y%m%d%H%M").replace(tzinfo=UTC)
     except ValueError:
         raise InvalidSetting(
-            f"sources.{source.name}.hour finds {text!r} in the object name {item.key!r}; this text is not an hour such "
+            f"sources.{source.name}.hour finds {text!r} in the object name {key!r}; this text is not an hour such "
             f"as 2026-03-01T05; correct the pattern, or rename the object"
         ) from None

@@ -32,8 +32,8 @@ class RecordedItems:
         """Return the objects that are perhaps new, and the numbers of the windows that `plan_windows` needs for them.
 
         An object is perhaps new if no window has its name, or if it may have changed since it was recorded. All other
-        found objects are recorded, and have not changed. The windows are those with an object of the same name, and the
-        last ones.
+        found objects are recorded, and have not changed. The windows are those with an object of the same name, the
+        last ones, and those that first had the highest and the lowest number of an object.
         """
         newest_first = self.items[::-1]
         at = pc.index_in(pa.array([item.key for item in found], pa.string()), value_set=newest_first["key"])
@@ -43,7 +43,7 @@ class RecordedItems:
             for item, size, number in zip(found, sizes, numbers, strict=True)
             if number is None or not is_untouched(item, size, self.recorded_at[number])
         ]
-        return unsure, self._ends() | self.with_keys({item.key for item in unsure})
+        return unsure, self._ends() | self._numbered() | self.with_keys({item.key for item in unsure})
 
     def with_keys(self, keys: Collection[str]) -> set[int]:
         """Return the numbers of the windows that have an object with one of these names (`keys`)."""
@@ -54,6 +54,11 @@ class RecordedItems:
         """Return the number of the last window of each partition, and the number of the last window of all."""
         newest = self.items.group_by(["topic", "partition"]).aggregate([("ordinal", "max")])
         return self._ends() | {*newest["ordinal_max"].to_pylist()}
+
+    def _numbered(self) -> set[int]:
+        """Return the numbers of the windows that first had the highest and the lowest number of an object."""
+        ends = [pc.equal(self.items["number"], end(self.items["number"])) for end in (pc.max, pc.min)]
+        return {number for end in ends for number in self.items["ordinal"].filter(end)[:1].to_pylist()}
 
     def _ends(self) -> set[int]:
         """Return the numbers of the last row and of the last row that has an item."""

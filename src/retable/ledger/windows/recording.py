@@ -24,7 +24,7 @@ from retable.settings.sources import FilesSource, KafkaSource, Source, SourceSet
 _TABLE = "ops.windows"
 _ATTEMPTS = 20
 _OF_WINDOWS = ("ordinal", "end", "recorded_at")
-_LISTS = {FilesSource: ("objects", ("key", "size")), KafkaSource: ("ranges", ("topic", "partition"))}
+_LISTS = {FilesSource: ("objects", ("key", "size", "number")), KafkaSource: ("ranges", ("topic", "partition"))}
 """For each kind of source, the column with the content of its windows, and the fields that are read of each item."""
 
 

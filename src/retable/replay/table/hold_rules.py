@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Set
 
-from retable.errors import BehindHorizon, LateChange, PartitionUnfit, RowMissing, TableError
+from retable.errors import BehindHorizon, LateChange, OrderUndefined, PartitionUnfit, RowMissing, TableError
 from retable.fold.exactness import cast_hold
 from retable.fold.fold import REMEDY_REBUILD, Folded
 from retable.fold.images import TableReader, ordering_clash
@@ -175,7 +175,12 @@ def is_behind(work: TableReplay, hold: Hold) -> bool:
 
 
 def late_hold(hold: Hold) -> Hold:
-    """Return the hold to use instead of `hold` if gold has newer rows: the table stops in its present state."""
+    """Return the hold to use instead of `hold` if gold has newer rows: the table stops in its present state.
+
+    If an order is not known, it is not known either that something came late, so the code and the reason stay.
+    """
+    if hold.code == OrderUndefined.code:
+        return Hold(hold.code, hold.reason, None, hold.part, hold.statement, REMEDY_REBUILD)
     what = LATE_ROW if hold.code == RowMissing.code else LATE_REASON
     return Hold("LATE_CHANGE", f"{what} ({hold.reason})", None, hold.part, hold.statement, REMEDY_LATE)
 
