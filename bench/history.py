@@ -48,7 +48,7 @@ from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.evidence import GRADES
 from retable.model.schema import parse_gold_type
-from retable.model.window import window_name
+from retable.model.window import SourceObject, window_name
 from retable.replay.report import RunRecord
 from retable.replay.run import Run
 from retable.replay.spark import SparkRows
@@ -147,9 +147,15 @@ def make(folder: Path, shape: Shape) -> None:
 def _objects(first: int, shape: Shape) -> list[FoundObject]:
     hours = [START + at * timedelta(hours=1) for at in range(first, min(first + _AT_ONCE, shape.windows))]
     return [
-        FoundObject(f"{hour:%Y-%m-%dT%H}.jsonl", 4_000_000, hour, hour, partial(str, f"etag-{hour:%Y-%m-%dT%H}"))
+        FoundObject(
+            f"{hour:%Y-%m-%dT%H}.jsonl", 4_000_000, hour, hour, partial(str, f"etag-{hour:%Y-%m-%dT%H}"), _has_grown
+        )
         for hour in hours
     ]
+
+
+def _has_grown(_: SourceObject) -> bool:
+    return False
 
 
 def _rows(shape: Shape, at: int, window: str, digests: Mapping[str, str]) -> Iterator[OpsRow]:

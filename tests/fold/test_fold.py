@@ -222,8 +222,10 @@ def test_rows_of_a_full_load_share_one_sequence_and_none_is_lost(events: list[Ro
     }
     assert untouched <= live(folded)
     assert live(folded) - untouched <= truth(events)
-    bag = fold_bag([load[0]._replace(offset=number) for number in range(3)], read_bag, FREE)
+    three = [load[0]._replace(offset=number) for number in range(3)]
+    bag = fold_bag([*three, three[0]._replace(ordinal=1), three[2]._replace(ordinal=2)], read_bag, FREE)
     assert bag.counts == {("a=loaded",): 3}
+    assert bag.verdicts == {(0, "applied"): 3, (1, "duplicate"): 1, (2, "duplicate"): 1}
 
 
 @given(changes(), st.randoms(), st.data())

@@ -71,6 +71,11 @@ def test_a_partition_that_has_ranges_of_its_own_has_no_others(partition: int, of
     assert after(update(offset, partition), ranges) == row
 
 
+def test_an_object_that_came_late_has_the_ranges_of_partition_0() -> None:
+    ranges = context((0, CANAL), (0, OLDER, 0))
+    assert [after(update(7, partition), ranges) for partition in (0, -5, 1)] == ["y", "y", "x"]
+
+
 def test_in_the_older_dialect_a_null_before_the_change_is_an_old_value_all_the_same() -> None:
     message = canal(type="UPDATE", data=[{"id": "1", "c": None}], old=[{"id": "1", "c": "x"}])
     event = decoded(message, context((0, OLDER)))

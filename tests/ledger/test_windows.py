@@ -71,20 +71,21 @@ def test_a_late_object_belongs_to_the_next_window_recorded():
     first = plan_windows(source(), [], [named(5)], at(6), NOW)
     then = plan_windows(source(), first, [named(5), named(3, "late"), named(6)], at(8), NOW)
     assert keys(then) == {"20260301T0600Z": ["2026-03-01T03late.jsonl", "2026-03-01T06.jsonl"], "20260301T0700Z": []}
-    assert [item.number for item in then[0].objects] == [-1, 1]
+    assert [item.number for item in then[0].objects] == [~1, 2]
     last = plan_windows(source(), [*first, *then], [named(2), named(7), named(1)], at(9), NOW)
-    assert [item.number for item in last[0].objects] == [-2, -3, 2]
+    assert [item.number for item in last[0].objects] == [~3, ~4, 5]
 
 
 @pytest.mark.parametrize(
     ("pattern", "newest", "then", "number"),
     [
         (HOUR, named(5, "b"), named(5, "c"), 1),
-        (HOUR, named(5, "b"), named(5, "a"), -1),
-        (HOUR, named(5, "b"), named(4, "c"), -1),
+        (HOUR, named(5, "b"), named(5, "a"), ~1),
+        (HOUR, named(5, "b"), named(4, "c"), ~1),
         (HOUR, named(5, "b"), named(6, "a"), 1),
         (None, found("b", modified=at(5.5)), found("c", modified=at(5.2)), 1),
-        (None, found("b", modified=at(5.5)), found("a", modified=at(5.8)), -1),
+        (None, found("b", modified=at(5.5)), found("a", modified=at(5.8)), ~1),
+        (None, found("b", modified=at(5.5)), found("c", modified=at(1)), ~1),
         (None, found("b", modified=at(5.5)), found("a", modified=at(6)), 1),
     ],
 )
@@ -92,6 +93,16 @@ def test_an_object_is_late_if_its_hour_or_its_name_is_before_the_newest(pattern,
     first = plan_windows(source(hour=pattern), [], [newest], at(8), NOW)
     (window,) = plan_windows(source(hour=pattern), first, [newest, then], at(9), NOW)
     assert [item.number for item in window.objects] == [number]
+
+
+def test_objects_are_numbered_by_their_hours_and_then_by_their_names():
+    names = ["p1-2026-03-01T04", "p0-2026-03-01T06", "p0-2026-03-01T04", "p0-2026-03-01T05"]
+    first = plan_windows(source(), [], [named(3)], at(8), NOW)
+    (window,) = plan_windows(source(), first, [found(name) for name in names], at(9), NOW)
+    in_order = ["p0-2026-03-01T04", "p1-2026-03-01T04", "p0-2026-03-01T05", "p0-2026-03-01T06"]
+    assert [(item.number, item.key) for item in window.objects] == list(enumerate(in_order, 1))
+    (last,) = plan_windows(source(), [*first, window], [found("p1-2026-03-01T05")], at(10), NOW)
+    assert last.objects[0].number == ~5
 
 
 def test_objects_that_arrive_in_order_are_not_late_though_their_windows_were_recorded_without_them():
@@ -104,14 +115,14 @@ def test_objects_that_arrive_in_order_are_not_late_though_their_windows_were_rec
 def test_a_new_version_under_the_same_name_is_a_new_object():
     first = plan_windows(source(), [], [named(5, etag="old")], at(6), NOW)
     then = plan_windows(source(), first, [named(5, etag="new")], at(7), NOW)
-    assert [(item.number, item.etag) for item in then[0].objects] == [(-1, "new")]
+    assert [(item.number, item.etag) for item in then[0].objects] == [(~1, "new")]
     assert plan_windows(source(), [*first, *then], [named(5, etag="new")], at(8), NOW)[0].objects == ()
 
 
 def test_an_object_that_changed_is_late_however_new_it_is():
     first = plan_windows(source(hour=None), [], [found("x", "old", modified=at(5))], at(6), NOW)
     then = plan_windows(source(hour=None), first, [found("x", "new", modified=at(6))], at(7), NOW)
-    assert [item.number for item in then[0].objects] == [-1]
+    assert [item.number for item in then[0].objects] == [~1]
 
 
 def test_no_object_is_late_because_of_an_earlier_source_epoch():
@@ -119,7 +130,7 @@ def test_no_object_is_late_because_of_an_earlier_source_epoch():
     raised = source(source_epoch=1)
     then = plan_windows(raised, first, [named(4), named(5, etag="new")], at(8), NOW)
     last = plan_windows(raised, [*first, *then], [named(3), named(7)], at(9), NOW)
-    assert [item.number for window in [*then, *last] for item in window.objects] == [2, 3, -1, 4]
+    assert [item.number for window in [*then, *last] for item in window.objects] == [2, 3, ~4, 5]
 
 
 def test_an_object_that_has_only_grown_keeps_its_number():
@@ -240,7 +251,7 @@ def test_windows_tile_whatever_objects_appear_in_whatever_order(arrivals, looks)
             assert due <= {(item.key, item.etag) for window in recorded for item in window.objects}
     held = [item for window in recorded for item in window.objects]
     first = {item.number: item.key for item in reversed(held)}
-    assert sorted(first) == list(range(min(first, default=0), max(first, default=-1) + 1))
+    assert sorted(number if number >= 0 else ~number for number in first) == list(range(len(first)))
     in_order = [first[number] for number in sorted(first) if number >= 0]
     assert in_order == sorted(in_order)
     grown = [item for at, item in enumerate(held) if item.number in {other.number for other in held[:at]}]

@@ -44,14 +44,19 @@ class SourceObject:
     """One file (object) of a `files` source. `key` is its path in the source, and `etag` identifies its content.
 
     `number` counts the recorded files of all windows, from 0, in the order of their lines. A file that has only grown
-    since it was recorded keeps its number. A file that came late has a place in no order: such files have the numbers
-    -1, -2, and so on.
+    since it was recorded keeps its number. A file that came late has no place in this order. It has the negative number
+    `~n` (-1 - n) instead of the next number n.
     """
 
     number: int
     key: str
     etag: str
     size: int
+
+    @property
+    def count(self) -> int:
+        """How many files had been recorded before this one, with other numbers."""
+        return self.number if self.number >= 0 else ~self.number
 
 
 @dataclass(frozen=True, slots=True)

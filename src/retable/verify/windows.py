@@ -89,17 +89,15 @@ def check_tiling(windows: Sequence[Window]) -> list[Finding]:
 def _check_objects(windows: Sequence[Window]) -> list[Finding]:
     """Check that each object has the next number, or that of an earlier version of it, and is in one window only."""
     found = []
-    last = {1: -1, -1: 0}
+    wanted = 0
     keys: dict[int, str] = {}
     seen: dict[tuple[str, str], str] = {}
     for window in windows:
         for item in window.objects:
-            way = 1 if item.number >= 0 else -1
-            wanted = last[way] + way
-            if item.number != wanted and keys.get(item.number) != item.key:
-                code = "OBJECT_GAP" if abs(item.number) > abs(wanted) else "OBJECT_TWICE"
-                found.append(Finding(code, window.name, f"{item.key} has the number {item.number}, not {wanted}"))
-            last[way] = way * max(way * last[way], way * item.number)
+            if item.count != wanted and keys.get(item.number) != item.key:
+                code = "OBJECT_GAP" if item.count > wanted else "OBJECT_TWICE"
+                found.append(Finding(code, window.name, f"{item.key} has the number {item.count}, not {wanted}"))
+            wanted = max(wanted, item.count + 1)
             keys.setdefault(item.number, item.key)
             other = seen.setdefault((item.key, item.etag), window.name)
             if other != window.name:

@@ -195,7 +195,8 @@ def part_of(lake: Lake, known: KnownTable, given: str | None) -> tuple[str, int]
     has. Return None if positions compare in the whole source. Raise InvalidSetting if `given` is not TOPIC/N. Raise it
     also if `given` is None and the partition is needed but not known, or the table's rows come from several partitions.
     """
-    parts = {part for part in (known.state.high_water if known.state else {}) if part}
+    # An object of a files source that came late is a partition with a negative number: later changes are not there.
+    parts = {part for part in (known.state.high_water if known.state else {}) if part and "/-" not in part}
     if given is None and len(parts) > 1:
         raise InvalidSetting(
             f"changes of {known.name} came in partitions without a common order ({', '.join(sorted(parts))}), so a "

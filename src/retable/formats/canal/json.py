@@ -202,7 +202,8 @@ def _dialect(message: RawMessage, context: DecodeContext) -> str:
     dialects = CanalOptions.of(context.options).canal_dialect
     if not dialects:
         return "community"
-    own = [each for each in dialects if each.partition == message.partition]
+    # An object of a files source that came late has a negative number instead of partition 0.
+    own = [each for each in dialects if each.partition == max(message.partition, 0)]
     ranges = own or [each for each in dialects if each.partition is None]
     begun = [each for each in ranges if each.from_offset <= message.offset]
     return max(begun, key=lambda each: each.from_offset).dialect if begun else "community"

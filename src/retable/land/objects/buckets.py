@@ -79,7 +79,7 @@ class BucketObjects:
 
         Raise ConflictError if the object is replaced while it is read.
         """
-        if item.size <= earlier.size or not _MD5.fullmatch(earlier.etag):
+        if item.size <= earlier.size or not _MD5.fullmatch(earlier.etag.lower()):
             return False
         digest, left = hashlib.md5(usedforsecurity=False), earlier.size
         try:
@@ -90,7 +90,7 @@ class BucketObjects:
         except PositionsLost as error:
             text = f"{self._address(item)} was replaced or removed while it was read; try again"
             raise ConflictError(text) from error
-        return digest.hexdigest() == earlier.etag
+        return digest.hexdigest() == earlier.etag.lower()
 
     def ask(self, item: SourceObject, at: int) -> Any:
         """Request the recorded version of an object from byte `at` on, and return the body of boto3's answer.

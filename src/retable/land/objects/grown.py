@@ -4,8 +4,9 @@ from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 
+from retable.errors import ConflictError
 from retable.land.objects.layouts import LINES_PER_OBJECT, line_address
-from retable.land.objects.source import objects_of
+from retable.land.objects.source import Objects, objects_of
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.quarantine import LANDED, QuarantineRow, list_quarantined
 from retable.ledger.read import read_actions
@@ -40,10 +41,18 @@ def close_outgrown(lake: Lake, source: FilesSource, window: Window, now: datetim
         quarantined = list_quarantined(lake, source.name, name)
         for _, item in items:
             waiting = [row.id for row in _lines_of(source, item, quarantined) if row.id not in closed]
-            if waiting and objects.has_grown(grown[item.key], item):
+            if waiting and _has_grown(objects, grown[item.key], item):
                 why = f"{item.key} has grown since, and was landed again"
                 rows += [ActionRow(source.name, action, each, why, "retable", now) for each in waiting]
     append_rows(lake, rows)
+
+
+def _has_grown(objects: Objects, item: SourceObject, earlier: SourceObject) -> bool:
+    """Return whether `item` begins with all of `earlier`. Return False if this cannot be known any more."""
+    try:
+        return objects.has_grown(item, earlier)
+    except ConflictError:
+        return False
 
 
 def _lines_of(source: FilesSource, item: SourceObject, rows: list[QuarantineRow]) -> list[QuarantineRow]:

@@ -63,13 +63,12 @@ def read_messages(
 def line_address(source: FilesSource, item: SourceObject, line: int) -> tuple[int, int]:
     """Return the partition and the offset of a line that names none. `line` is its number in the object, from 0.
 
-    The partition is 0, or -1 in the layout `kafka_dump`. The offset is the line's number plus LINES_PER_OBJECT times
-    the object's number (`SourceObject.number`). An object that came late has a partition of its own, a number below -1,
-    because it is not known which lines of other objects are older than its lines.
+    The offset is the line's number plus LINES_PER_OBJECT times the number of objects before it. The partition is 0, or
+    -1 in the layout `kafka_dump`. An object that came late has a partition of its own, its negative number, because it
+    is not known which lines of other objects are older than its lines.
     """
-    if item.number < 0:
-        return item.number - 1, line
-    return -1 if source.layout == "kafka_dump" else 0, item.number * LINES_PER_OBJECT + line
+    own = -1 if source.layout == "kafka_dump" else 0
+    return min(own, item.number), item.count * LINES_PER_OBJECT + line
 
 
 def _read_line(source: FilesSource, item: SourceObject, line: ObjectLine) -> RawMessage:

@@ -36,9 +36,14 @@ class FoundObject:
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """An object that no window has. `earlier` is its newest version that a window of this source epoch has."""
+    """An object that no window has, with its time.
+
+    `place` is its place in the order of all objects. `earlier` is its newest version that a window of this source epoch
+    has.
+    """
 
     hour: datetime
+    place: tuple[datetime, str]
     item: FoundObject
     earlier: SourceObject | None
 
@@ -53,12 +58,12 @@ def plan_windows(
     time. The first window of a source contains the setting `start`, or else the time of the earliest object. Objects
     before `start` are left out. `now` becomes the `recorded_at` of the windows.
 
-    Objects are numbered in the order of their names inside a window. An object gets the next negative number if it is
-    late: its hour is before the hour of the newest object, or it is of the same hour and its name sorts before. So does
-    an object that was changed. If the source epoch was raised, objects of the epoch before do not count.
+    Objects are numbered in the order of their times, and at the same time in the order of their names. An object is
+    late if it is not after the newest object in this order, or if it was changed. If the source epoch was raised,
+    objects of the epoch before do not count.
 
     `recorded` has recorded windows of the source, in order. Not all are needed. The last window is needed, because the
-    new windows follow it. The windows with the highest and the lowest number of an object are needed, because these
+    new windows follow it. The windows with the highest and the lowest number of an object are needed, because the
     numbers continue. A window that has an object with the name of a found object is needed, because it shows if this
     object is recorded.
 
@@ -75,7 +80,7 @@ def plan_windows(
     windows: list[Window] = []
     numbers = _Numbers(source, recorded)
     for step in range(count_windows(source, begin, due, _because(waiting))):
-        objects = tuple(numbers.give(one) for one in sorted(groups[step], key=lambda one: one.item.key))
+        objects = tuple(numbers.give(one) for one in sorted(groups[step], key=lambda one: one.place))
         start = begin + step * source.every
         end, epoch = start + source.every, source.source_epoch
         windows.append(
@@ -96,28 +101,22 @@ class _Numbers:
     """Gives the objects of new windows their numbers. `recorded` are the windows before them (see `plan_windows`)."""
 
     def __init__(self, source: FilesSource, recorded: Sequence[Window]) -> None:
-        known = {item.number: (window, item.key) for window in reversed(recorded) for item in window.objects}
-        self._next, self._next_late = max([-1, *known]) + 1, min([0, *known]) - 1
-        self._newest = known.get(self._next - 1)
-        self._source = source
+        items = [(item, window) for window in recorded for item in window.objects]
+        self._next = max((item.count for item, _ in items), default=-1) + 1
+        # Of several versions of an object, with the same number, the first one counts.
+        newest = max(items, key=lambda each: each[0].number, default=None)
+        self._newest: tuple[datetime, str] | None = None
+        if newest is not None and _is_of_epoch(source, newest[1]):
+            self._newest = (_hour_in_name(source, newest[0].key) or newest[1].start, newest[0].key)
 
     def give(self, one: _Waiting) -> SourceObject:
         if one.earlier is not None and one.item.has_grown(one.earlier):
             number = one.earlier.number
-        elif one.earlier is not None or self._is_late(one):
-            number, self._next_late = self._next_late, self._next_late - 1
         else:
-            number, self._next = self._next, self._next + 1
+            is_late = one.earlier is not None or (self._newest is not None and one.place <= self._newest)
+            number = ~self._next if is_late else self._next
+            self._next += 1
         return SourceObject(number, one.item.key, one.item.etag(), one.item.size)
-
-    def _is_late(self, one: _Waiting) -> bool:
-        if self._newest is None or not _is_of_epoch(self._source, self._newest[0]):
-            return False
-        window, newest = self._newest
-        hour = _hour_in_name(self._source, newest)
-        if hour is None or _hour_in_name(self._source, one.item.key) is None:
-            return one.hour < window.end and one.item.key <= newest
-        return (one.hour, one.item.key) <= (hour, newest)
 
 
 def _waiting(source: FilesSource, recorded: Sequence[Window], found: Iterable[FoundObject]) -> list[_Waiting]:
@@ -129,9 +128,10 @@ def _waiting(source: FilesSource, recorded: Sequence[Window], found: Iterable[Fo
         if _is_of_epoch(source, window):
             earlier |= {each.key: each for each in window.objects}
     new = [
-        _Waiting(_hour(source, item), item, earlier.get(item.key))
+        _Waiting(hour or item.modified, (hour or floor(source, item.modified), item.key), item, earlier.get(item.key))
         for item in found
         if not _is_recorded(item, versions[item.key])
+        for hour in [_hour_in_name(source, item.key)]
     ]
     return [one for one in new if source.start is None or one.hour >= floor(source, source.start)]
 
@@ -211,11 +211,6 @@ def count_windows(source: SourceSettings, begin: datetime, due: datetime, becaus
 def _because(waiting: Collection[_Waiting]) -> str:
     oldest = min(waiting, key=lambda one: one.hour, default=None)
     return f" because of the time of the object {oldest.item.key!r} (see the setting `hour`)" if oldest else ""
-
-
-def _hour(source: FilesSource, item: FoundObject) -> datetime:
-    """Return the time of an object: from its name, if the setting `hour` matches it; otherwise its `modified` time."""
-    return _hour_in_name(source, item.key) or item.modified
 
 
 def _hour_in_name(source: FilesSource, key: str) -> datetime | None:
