@@ -26,7 +26,8 @@ LONG = ("test_shards_moving", "test_retention", "test_bulk", "test_set_back", "t
 """The laws that take longest come last, as most bugs are caught before them."""
 QUICK = sorted(path.stem for path in (ROOT / "tests" / "laws").glob("test_*.py") if path.stem not in LONG)
 TESTS = (
-    *("tests/replay", "tests/fold"),
+    "tests/fold",
+    "tests/replay",
     *("tests/ledger/test_cuts.py", "tests/freshness/test_promises.py", "tests/decode/test_statements.py"),
     *("tests/migration", "tests/upkeep/test_past.py", "tests/ledger/test_windows.py"),
     *(f"tests/laws/{name}.py" for name in QUICK),

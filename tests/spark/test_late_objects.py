@@ -102,6 +102,10 @@ def test_a_late_object_holds_a_table_if_it_has_a_key_of_other_objects(erp: Erp, 
     erp.put(5, line(1, "older"), name=name)
     erp.run(7)
     assert (erp.rows(), erp.hold()) == ([(1, "newer"), (9, "z")], "ORDER_UNDEFINED")
+    hold = gold_states(erp.lake)["gold_shop.t"].hold
+    assert hold is not None
+    assert "the partitions erp/0 and erp/-3 both have changes of one key" in hold.reason
+    assert "erp/-3 is an object that came late or was changed" in hold.reason
 
 
 def test_a_late_object_with_keys_of_its_own_is_replayed(erp: Erp) -> None:

@@ -16,7 +16,7 @@ from retable.model.row_event import Pair, RowEvent, lone_halves, row_text
 from retable.model.sequence import Sequence
 from retable.schema_history.decisions import REMEDY_ROW
 from retable.schema_history.history import Hold
-from retable.schema_history.shards.parts import follows
+from retable.schema_history.shards.parts import follows, unknown_order
 
 Values = tuple[object, ...]
 Key = tuple[object, ...]
@@ -173,12 +173,7 @@ def fold_keys(
                 continue
             before = folded.winners.get(key)
             if before is not None and not follows(event.part, event.sequence, before.part, before.sequence):
-                _stop(
-                    folded,
-                    event,
-                    "ORDER_UNDEFINED",
-                    f"partitions {before.part} and {event.part} have changes of one key, whose order is not known",
-                )
+                _stop(folded, event, "ORDER_UNDEFINED", unknown_order(before.part, event.part))
             if touches:
                 folded.touched.add(key)
             if winner is gone and before is not None and action.leaving_row and _gave_way(before, action.leaving_row):

@@ -9,7 +9,7 @@ from retable.fold.fold import Folded, Key, Values, Winner
 from retable.gold.store import CurrentRow
 from retable.model.sequence import LOWEST, Sequence
 from retable.schema_history.history import TableHistory
-from retable.schema_history.shards.parts import follows, shard_of
+from retable.schema_history.shards.parts import follows, shard_of, unknown_order
 
 F = TypeVar("F", bound=Exception)
 
@@ -90,10 +90,7 @@ def _check_order(winner: Winner, old: list[CurrentRow], complete: bool) -> None:
     """Raise OrderUndefined or EventsMissed if the last state of a key cannot replace gold's rows `old` of this key."""
     for row in old:
         if not follows(winner.part, winner.sequence, row.part, row.sequence):
-            raise OrderUndefined(
-                f"the Kafka partitions {row.part} and {winner.part} both have changes of the same key, so the order of "
-                f"these changes is not known"
-            )
+            raise OrderUndefined(unknown_order(row.part, winner.part))
     if not complete and any(row.sequence > winner.sequence or winner.took_another(row.values) for row in old):
         raise EventsMissed
 

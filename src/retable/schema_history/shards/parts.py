@@ -33,3 +33,15 @@ def follows(part: str | None, sequence: Sequence, before: str | None, than: Sequ
     It is also known if their source epochs are different, because a row of a higher source epoch is always later.
     """
     return part == before or sequence.epoch != than.epoch
+
+
+def unknown_order(one: str | None, other: str | None) -> str:
+    """Return a text which says that two partitions have changes of one key in an order that is not known."""
+    text = f"the partitions {one} and {other} both have changes of one key, so it is not known which change is later"
+    late = next((part for part in (one, other) if "/-" in (part or "")), None)
+    if late is None:
+        return text
+    return (
+        f"{text}; {late} is an object that came late or was changed: a new source, with another name, reads all of "
+        f"the objects in their order"
+    )
