@@ -18,10 +18,10 @@ docs: setup ## make the reference pages from the code, and the site in var/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "written: var/site/index.html"
 
 test: lint ## every test that needs no server and no root
-	@$(BIN)/pytest -n 4 --dist worksteal -m "not slow" --ignore=tests/faults --ignore=tests/airflow_running --ignore=tests/servers
+	@$(BIN)/pytest -n auto --dist worksteal -m "not slow" --ignore=tests/faults --ignore=tests/airflow_running --ignore=tests/servers
 
 test-slow: setup ## the tests that take minutes: on-boarding, the life of tables, upkeep, shadows
-	@$(BIN)/pytest -n 4 --dist loadfile -m slow --ignore=tests/servers
+	@$(BIN)/pytest -n 2 --dist loadfile -m slow --ignore=tests/servers
 
 test-faults: setup ## kill -9 of Spark at every seam, a full disk; wants root
 	@$(BIN)/pytest -n 2 --dist loadfile tests/faults
