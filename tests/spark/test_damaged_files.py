@@ -8,7 +8,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from lakes import FreshLake, SettingsWriter
+from lakes import CANAL_LINES, FreshLake, SettingsWriter
 from retable.decode.spark import decode
 from retable.errors import DamagedFile
 from retable.land.objects.files import list_objects
@@ -18,14 +18,6 @@ from retable.ledger.windows.recording import record_windows
 from retable.settings.load import Settings
 
 NOW, WINDOW = datetime(2026, 3, 2, tzinfo=UTC), "20260301T0500Z"
-SOURCE = """
-[sources.erp]
-kind = "files"
-format = "canal_json"
-path = "in"
-layout = "lines"
-hour = '(\\d{4}-\\d\\d-\\d\\dT\\d\\d)'
-"""
 ROW = (
     '{"id":1,"database":"shop","table":"t","pkNames":["id"],"isDdl":false,"type":"INSERT","es":1772341200000,'
     '"ts":1772341200123,"sql":"","sqlType":{"id":-5,"c":12},"mysqlType":{"id":"bigint","c":"text"},'
@@ -41,7 +33,7 @@ def change(path: Path, at: int) -> None:
 
 @pytest.fixture
 def landed(write_settings: SettingsWriter, lake_on_spark: Callable[[Settings], FreshLake], tmp_path: Path) -> FreshLake:
-    world = lake_on_spark(write_settings(SOURCE))
+    world = lake_on_spark(write_settings(CANAL_LINES))
     chance, folder = Random(1), tmp_path / "in"
     folder.mkdir()
     rows = [ROW % (number, chance.getrandbits(99)) for number in range(300)]

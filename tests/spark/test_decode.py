@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from formats.events import INSERT
-from lakes import FreshLake, SettingsWriter
+from lakes import CANAL_LINES, FreshLake, SettingsWriter
 from retable.decode import spark as door
 from retable.decode.silver import rows_to_events
 from retable.decode.spark import decode
@@ -24,14 +24,6 @@ from retable.settings.load import Settings
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 W5, W6, W7 = "20260301T0500Z", "20260301T0600Z", "20260301T0700Z"
-SOURCE = """
-[sources.erp]
-kind = "files"
-format = "canal_json"
-path = "in"
-layout = "lines"
-hour = '(\\d{4}-\\d\\d-\\d\\dT\\d\\d)'
-"""
 
 
 class Erp:
@@ -44,7 +36,7 @@ class Erp:
         self.configure()
 
     def configure(self, more: str = "") -> None:
-        self.spark, self.lake, settings = self._open(self._write(SOURCE + more))
+        self.spark, self.lake, settings = self._open(self._write(CANAL_LINES + more))
         self.source = settings.source("erp")
 
     def put(self, hour: int, *lines: str) -> None:

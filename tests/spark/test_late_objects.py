@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lakes import FreshLake, SettingsWriter
+from lakes import CANAL_LINES, FreshLake, SettingsWriter
 from laws.spark_world import gold_of
+from retable.cli.run.baseline import find_table, part_of
 from retable.decode.spark import decode
 from retable.gold.read import gold_states
 from retable.land.objects.files import list_objects
@@ -19,14 +20,6 @@ from retable.verify.windows import check_tiling
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 NOW = DAY + timedelta(days=1)
-SOURCE = """
-[sources.erp]
-kind = "files"
-format = "canal_json"
-path = "in"
-layout = "lines"
-hour = '(\\d{4}-\\d\\d-\\d\\dT\\d\\d)'
-"""
 
 
 def line(number: int, text: str, op: str = "INSERT", table: str = "t") -> str:
@@ -78,7 +71,7 @@ class Erp:
 @pytest.fixture
 def erp(lake_on_spark: Callable[..., FreshLake], write_settings: SettingsWriter, tmp_path: Path) -> Erp:
     (tmp_path / "in").mkdir()
-    return Erp(lake_on_spark(write_settings(SOURCE)), tmp_path / "in")
+    return Erp(lake_on_spark(write_settings(CANAL_LINES)), tmp_path / "in")
 
 
 def test_an_object_that_grew_after_newer_ones_changes_nothing_twice_and_nothing_back(erp: Erp) -> None:
@@ -115,6 +108,7 @@ def test_a_late_object_with_keys_of_its_own_is_replayed(erp: Erp) -> None:
     erp.put(5, line(2, "b"), line(2, "c", "UPDATE"))
     erp.run(7)
     assert (erp.rows(), erp.hold()) == ([(1, "newer"), (2, "c"), (9, "z")], None)
+    assert part_of(erp.lake, find_table(erp.lake, "gold_shop.t"), None) == ("erp", 0)
     assert check_tiling(read_windows(erp.lake, "erp")) == []
 
 

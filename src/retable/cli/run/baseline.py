@@ -31,6 +31,7 @@ from retable.onboard.schema.databases import is_address
 from retable.onboard.schema.imports import START, position_of, read_start
 from retable.onboard.schema.tables import Schema
 from retable.replay.inputs.imports import read_schema_imports
+from retable.schema_history.shards.parts import is_of_late_object
 from retable.settings.load import read_variable
 from retable.settings.sources import SourceSettings
 
@@ -195,8 +196,8 @@ def part_of(lake: Lake, known: KnownTable, given: str | None) -> tuple[str, int]
     has. Return None if positions compare in the whole source. Raise InvalidSetting if `given` is not TOPIC/N. Raise it
     also if `given` is None and the partition is needed but not known, or the table's rows come from several partitions.
     """
-    # An object of a files source that came late is a partition with a negative number: later changes are not there.
-    parts = {part for part in (known.state.high_water if known.state else {}) if part and "/-" not in part}
+    marks = known.state.high_water if known.state else {}
+    parts = {part for part in marks if part and not is_of_late_object(part)}
     if given is None and len(parts) > 1:
         raise InvalidSetting(
             f"changes of {known.name} came in partitions without a common order ({', '.join(sorted(parts))}), so a "

@@ -35,10 +35,15 @@ def follows(part: str | None, sequence: Sequence, before: str | None, than: Sequ
     return part == before or sequence.epoch != than.epoch
 
 
+def is_of_late_object(part: str | None) -> bool:
+    """Return whether a partition has the lines of one object that came late, or was changed: its number is negative."""
+    return (part or "").rpartition("/")[2].startswith("-")
+
+
 def unknown_order(one: str | None, other: str | None) -> str:
     """Return a text which says that two partitions have changes of one key in an order that is not known."""
     text = f"the partitions {one} and {other} both have changes of one key, so it is not known which change is later"
-    late = next((part for part in (one, other) if "/-" in (part or "")), None)
+    late = next((part for part in (one, other) if is_of_late_object(part)), None)
     if late is None:
         return text
     return (
