@@ -408,6 +408,17 @@ def test_late_rows_are_not_mixed_with_those_of_a_table_that_took_the_name(world:
     }
 
 
+def test_a_table_that_has_the_rows_of_another_partition_says_that_their_order_is_not_known(world: World) -> None:
+    world.replay(world.deliver([told(20, "INSERT", "3", "3"), told(21, "INSERT", "4", "4")]))
+    world.replay(world.deliver([told(5, "UPDATE", "3", "5", partition=1)]))
+    hold = world.states()["gold_shop.t"].hold
+    assert hold is not None
+    assert hold.code == "ORDER_UNDEFINED"
+    assert "/0 and " in hold.reason
+    assert hold.reason.endswith("/1 both have changes of one key, so it is not known which change is later")
+    assert [json.loads(text)["v"] for text in world.gold()["gold_shop.t"].rows] == [1, 2, 3, 4]
+
+
 def test_the_lowest_hold_of_any_share_holds_the_table(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TableReplay, "one_by_one", at_once)
     rows = [told(4, "INSERT", "3", "3"), told(5, "INSERT", "4", "4"), told(6, "INSERT", "5", "5", partition=1)]

@@ -157,6 +157,9 @@ def test_an_object_that_has_grown_keeps_its_number_if_its_etag_tells(source, put
     more = plan_windows(source, windows, [grown], NOW + timedelta(hours=4), NOW)
     assert [item for window in more for item in window.objects] == [recorded(grown)]
     assert not grown.has_grown(recorded(grown))
+    put("a", b"uno\ntwo\n")
+    (changed,) = list_objects(source)
+    assert not changed.has_grown(recorded(first))
     assert not grown.has_grown(replace(recorded(first), etag=f"{first.etag()}-2"))
 
 
