@@ -9,6 +9,7 @@ import pytest
 
 from retable.errors import ConflictError, EnvironmentFault, InvalidSetting, NotFound, PositionsLost
 from retable.land.objects.files import check_object, list_objects
+from retable.land.objects.grown import has_grown
 from retable.land.objects.source import objects_of
 from retable.model.window import SourceObject
 from retable.settings.load import Settings
@@ -121,6 +122,13 @@ def test_a_recorded_object_that_is_the_same_or_has_only_grown_passes(folder):
     check_object(folder, recorded(b"one\n"))
     put(folder, "a", b"one\ntwo\n")
     check_object(folder, recorded(b"one\n"))
+
+
+def test_an_object_that_is_gone_does_not_stop_the_window_that_landed_it(folder, source):
+    put(folder, "a", b"one\ntwo\n")
+    assert has_grown(objects_of(source), recorded(b"one\ntwo\n"), recorded(b"one\n"))
+    (folder / "a").unlink()
+    assert not has_grown(objects_of(source), recorded(b"one\ntwo\n"), recorded(b"one\n"))
 
 
 @pytest.mark.parametrize("content", [b"ONE\n", b"one", b""])

@@ -41,13 +41,13 @@ def close_outgrown(lake: Lake, source: FilesSource, window: Window, now: datetim
         quarantined = list_quarantined(lake, source.name, name)
         for _, item in items:
             waiting = [row.id for row in _lines_of(source, item, quarantined) if row.id not in closed]
-            if waiting and _has_grown(objects, grown[item.key], item):
+            if waiting and has_grown(objects, grown[item.key], item):
                 why = f"{item.key} has grown since, and was landed again"
                 rows += [ActionRow(source.name, action, each, why, "retable", now) for each in waiting]
     append_rows(lake, rows)
 
 
-def _has_grown(objects: Objects, item: SourceObject, earlier: SourceObject) -> bool:
+def has_grown(objects: Objects, item: SourceObject, earlier: SourceObject) -> bool:
     """Return whether `item` begins with all of `earlier`. Return False if this cannot be known any more."""
     try:
         return objects.has_grown(item, earlier)
